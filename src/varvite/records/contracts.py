@@ -1,0 +1,53 @@
+"""Which streams have a contract, and how a list of records is held against one."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from varvite.errors import InvalidRecordError
+from varvite.records import experiment, graph
+from varvite.records.fields import ENVELOPE, columns
+from varvite.records.limits import check
+
+CONTRACTS: dict[str, type] = graph.CONTRACTS | experiment.CONTRACTS
+"""Stream name to TypedDict. A stream that is not here is kept, and reaches SQL as JSON."""
+
+
+@cache
+def stream_columns(stream: str) -> dict[str, str]:
+    """The columns of a stream: the envelope's, then the contract's, with their SQL types."""
+    contract = CONTRACTS.get(stream)
+    return ENVELOPE | (columns(contract) if contract else {})
+
+
+def validate(stream: str, records: Sequence[dict[str, Any]]) -> None:
+    """Hold records against their stream's contract and the limits of JSON.
+
+    Values are checked, never converted.
+
+    Raises:
+        InvalidRecordError, LimitError: with the path, `stream[position].field`.
+    """
+    if stream in CONTRACTS:
+        try:
+            _adapter(stream).validate_python(records)
+        except ValidationError as error:
+            raise _invalid(stream, error) from None
+    for position, record in enumerate(records):
+        check(record, f"{stream}[{position}]")
+
+
+@cache
+def _adapter(stream: str) -> TypeAdapter[Any]:
+    return TypeAdapter(list[CONTRACTS[stream]])  # type: ignore[misc,valid-type]
+
+
+def _invalid(stream: str, error: ValidationError) -> InvalidRecordError:
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    position, *rest = first["loc"]
+    path = f"{stream}[{position}]" + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest
+    )
+    return InvalidRecordError(f"{path}: {first['msg']}", path=path)
