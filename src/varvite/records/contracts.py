@@ -41,7 +41,7 @@ def validate(stream: str, records: Sequence[dict[str, Any]]) -> None:
 
 @cache
 def _adapter(stream: str) -> TypeAdapter[Any]:
-    return TypeAdapter(list[CONTRACTS[stream]])  # type: ignore[misc,valid-type]
+    return TypeAdapter(list[CONTRACTS[stream]])  # type: ignore[valid-type]
 
 
 def _invalid(stream: str, error: ValidationError) -> InvalidRecordError:
