@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, Field
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+from varvite.records.limits import INT64_MAX, INT64_MIN
 
 Int = Annotated[int, Field(ge=INT64_MIN, le=INT64_MAX)]
 Float = Annotated[float, Field(allow_inf_nan=False)]

@@ -3,8 +3,8 @@
 from typing import Any
 
 from varvite.errors import LimitError
-from varvite.records.fields import INT64_MAX, INT64_MIN
 
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 RECORD_BYTES_MAX = 1 << 20
 BATCH_BYTES_MAX = 16 << 20
 BATCH_RECORDS_MAX = 10_000

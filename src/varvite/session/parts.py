@@ -1,0 +1,174 @@
+"""Where the journal lies: the active part, and the sealed ones in order."""
+
+import re
+from collections.abc import Generator, Iterator
+from typing import NamedTuple
+
+from varvite.disk.files import Folder, read_all
+from varvite.errors import CorruptError, NotASessionError
+from varvite.session import journal
+from varvite.session.journal import Commit, Header, Position
+
+ACTIVE = "events.ndjson"
+SEALED = "journal"
+PART_BYTES_MAX = 64 << 20
+_NAME = re.compile(r"(\d{12})\.ndjson(\.zst)?")
+
+
+class Batch(NamedTuple):
+    """A committed batch with its record lines, as they stand."""
+
+    commit: Commit
+    body: bytes
+
+    def lines(self) -> list[bytes]:
+        return self.body.split(b"\n")[:-1]
+
+
+class Sealed(NamedTuple):
+    first: int
+    name: str
+
+
+def sealed_name(first: int) -> str:
+    return f"{first:012d}.ndjson"
+
+
+def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
+    """The sealed parts in order, those that begin before seq `before` alone.
+
+    Where a part lies there plain and compressed, the plain one is named.
+    """
+    with session.folder(SEALED) as folder:
+        matches = [match for name in folder.names() if (match := _NAME.fullmatch(name))]
+    found = {int(match[1]): match[0] for match in reversed(matches)}
+    return [
+        Sealed(first, found[first]) for first in sorted(found) if before is None or first < before
+    ]
+
+
+def read_sealed(session: Folder, part: Sealed) -> bytes:
+    """The bytes of a sealed part, decompressed; it may be compressed meanwhile."""
+    plain = sealed_name(part.first)
+    with session.folder(SEALED) as folder:
+        try:
+            return folder.read(plain)
+        except FileNotFoundError:
+            return decompress(folder.read(f"{plain}.zst"), folder.where(f"{plain}.zst"))
+
+
+def decompress(data: bytes, file: str) -> bytes:
+    """The content of a compressed part, at most PART_BYTES_MAX bytes.
+
+    Raises:
+        CorruptError
+    """
+    import zstandard  # noqa: PLC0415  (only who reads history needs it)
+
+    try:
+        reader = zstandard.ZstdDecompressor().stream_reader(data)
+        plain = reader.read(PART_BYTES_MAX + 1)
+    except zstandard.ZstdError as error:
+        raise CorruptError(f"{file}: {error}", file=file, offset=0) from None
+    if len(plain) > PART_BYTES_MAX:
+        raise CorruptError(f"{file} holds more than a part can", file=file, offset=0)
+    return plain
+
+
+def open_active(session: Folder) -> int:
+    try:
+        return session.open(ACTIVE)
+    except OSError:
+        raise NotASessionError(
+            f"{session.where(ACTIVE)} is missing", file=session.where(ACTIVE)
+        ) from None
+
+
+def read_header(session: Folder, fd: int) -> Header:
+    """The header of the active part. One read, whatever the part's size."""
+    head = session.files.pread(fd, journal.LINE_BYTES_MAX, 0)
+    return journal.read_header(head, session.where(ACTIVE))
+
+
+def batches(session: Folder, after: int = 0) -> Iterator[Batch]:
+    """The committed batches beyond seq `after`, in order; one part in memory at a time.
+
+    Takes no lock: the active part is opened before the sealed ones are listed,
+    so a part sealed meanwhile is neither missed nor read twice.
+
+    Raises:
+        CorruptError: a missing part, a broken chain, or bytes that are no batch.
+    """
+    fd = open_active(session)
+    try:
+        header = read_header(session, fd)
+        wanted = _wanted(sealed(session, before=header.first), header, after)
+        previous: Position | None = None
+        for part in wanted:
+            data = read_sealed(session, part)
+            file = session.where(f"{SEALED}/{part.name}")
+            previous = yield from _part(data, file, previous, after, whole=True)
+        data = read_all(session.files, fd)
+        yield from _part(data, session.where(ACTIVE), previous, after, whole=False)
+    finally:
+        session.files.close(fd)
+
+
+def _wanted(found: list[Sealed], header: Header, after: int) -> list[Sealed]:
+    """The sealed parts that may hold seqs beyond `after`."""
+    if header.position.seq <= after:
+        return []
+    begins = [part.first for part in found if part.first <= after + 1]
+    return [part for part in found if begins and part.first >= begins[-1]] or found
+
+
+def _part(
+    data: bytes, file: str, previous: Position | None, after: int, *, whole: bool
+) -> Generator[Batch, None, Position]:
+    header = journal.read_header(data, file)
+    at = header.position
+    if previous and (previous.seq, previous.batch, previous.crc) != (
+        at.seq,
+        at.batch,
+        header.chain,
+    ):
+        raise CorruptError(
+            f"{file} does not go on from seq {previous.seq}: a part is missing or changed",
+            file=file,
+            offset=0,
+            batch=previous.batch + 1,
+        )
+    if previous is None and at.seq > after:
+        raise CorruptError(
+            f"{file} begins at seq {at.seq + 1}: the part from seq {after + 1} on is missing",
+            file=file,
+            offset=0,
+            batch=at.batch,
+        )
+    for block in journal.blocks(data, at):
+        if block.commit.last > after:
+            yield Batch(block.commit, data[block.begin : block.middle])
+        at = journal.position(block)
+    if whole and at.offset != len(data):
+        raise damaged(file, at)
+    return at
+
+
+def damaged(file: str, after: Position) -> CorruptError:
+    where = f"{file}, byte {after.offset}"
+    return CorruptError(
+        f"{where}: batch {after.batch + 1}, from seq {after.seq + 1}, is damaged",
+        hint="`varvite repair --dry-run` shows what can be kept",
+        file=file,
+        offset=after.offset,
+        batch=after.batch + 1,
+    )
+
+
+def read_active(session: Folder) -> bytes:
+    """All bytes of the active part, committed or not."""
+    fd = open_active(session)
+    try:
+        return read_all(session.files, fd)
+    finally:
+        session.files.close(fd)

@@ -1,0 +1,45 @@
+"""From committed batches to their projections: stream files, then the index."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from varvite.session.index import Applied, Index, key_bytes
+from varvite.session.journal import Commit
+from varvite.session.kind import Entry, Fold
+from varvite.session.records import revision_entry
+
+KEYS = "key"
+
+
+def entries(
+    commit: Commit, records: Iterable[dict[str, Any]], fold: Fold, index: Index
+) -> dict[bytes, bytes]:
+    """All index entries of one batch: revisions, the kind's own, and the idempotency key."""
+    made: dict[bytes, bytes] = {}
+
+    def read(table: str, key: str) -> bytes | None:
+        hashed = key_bytes(table, key)
+        value = made.get(hashed)
+        return index.get(table, key) if value is None else value
+
+    for record in records:
+        revision = revision_entry(record)
+        if revision:
+            _put(made, revision)
+        for entry in fold(record, read):
+            _put(made, entry)
+    if commit.key is not None:
+        receipt = [commit.batch, commit.first, commit.last, commit.at]
+        _put(made, (KEYS, commit.key, orjson.dumps(receipt)))
+    return made
+
+
+def _put(made: dict[bytes, bytes], entry: Entry) -> None:
+    table, key, value = entry
+    made[key_bytes(table, key)] = value
+
+
+def applied(uid: str, commit: Commit) -> Applied:
+    return Applied(uid, commit.last, commit.batch, commit.crc, commit.level)

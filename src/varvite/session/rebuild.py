@@ -1,0 +1,152 @@
+"""Make everything but the journal anew from the journal: index, stream files, state.
+
+A named checkpoint: it reads all of the history, and someone asked for it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from varvite.clock import now
+from varvite.disk.files import Folder, storing, write_all
+from varvite.disk.lock import Lock
+from varvite.session import identity as identities
+from varvite.session import index as indexes
+from varvite.session import journal, opening, parts, projecting, recovery, state
+from varvite.session.identity import Identity
+from varvite.session.index import Index
+from varvite.session.journal import Position
+from varvite.session.kind import Kind
+from varvite.session.parts import Batch
+from varvite.session.streams import by_stream
+
+NEW = "index.new.tmp"
+OLD = "index.old.tmp"
+
+Progress = Callable[[int, int], None]
+"""Called with the seqs done and the seqs in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    session: str
+    cursor: int
+    records: int
+    bytes_read: int
+    seconds: float
+
+
+def rebuild(
+    store: Folder, session_id: str, kind: Kind, *, progress: Progress | None = None
+) -> Rebuilt:
+    """Rebuild a session's derived files. Takes the writer lock; one part in memory at a time.
+
+    A crash leaves the old files or the new ones; doing it again is safe.
+
+    Raises:
+        SessionLockedError, CorruptError, StorageError
+    """
+    began, before = time.monotonic(), store.files.io.bytes_read
+    with identities.open_folder(store, session_id) as folder:
+        identity = identities.read(folder)
+        lock = Lock.acquire(folder, what=session_id)
+        try:
+            first, at = _recover(folder, identity)
+            counts = _all(folder, identity, kind, first, at, progress)
+        finally:
+            lock.release()
+    read = store.files.io.bytes_read - before
+    return Rebuilt(session_id, at.seq, sum(counts.values()), read, time.monotonic() - began)
+
+
+def _recover(folder: Folder, identity: Identity) -> tuple[int, Position]:
+    """Cut a torn end, as an ordinary open does; the index has no say in what was committed.
+
+    Returns the first seq of the active part, and the place where it ends.
+    """
+    with storing(f"rebuilding {folder.path}"):
+        data = parts.read_active(folder)
+        header = journal.read_header(data, folder.where(parts.ACTIVE))
+        opening.refuse_foreign(folder, header, identity)
+        clean = state.Clean.read(folder)
+        seen = clean.position.seq if clean and clean.uid == identity.uid else 0
+        found = recovery.scan(data, header, folder.where(parts.ACTIVE), seen=seen)
+        at = recovery.end(found, header)
+        recovery.settle(folder, data, header, at)
+        folder.remove(state.Clean.FILE)
+        opening.sweep(folder, header)
+    return header.first, at
+
+
+def _all(
+    folder: Folder,
+    identity: Identity,
+    kind: Kind,
+    first: int,
+    at: Position,
+    progress: Progress | None,
+) -> dict[str, int]:
+    index = Index(folder, NEW)
+    made = _Streams(folder, kind.private)
+    try:
+        for batch in parts.batches(folder):
+            _take(batch, identity, kind, index, made)
+            if progress:
+                progress(batch.commit.last, at.seq)
+        index.sync()
+        summary = kind.summary(index.get)
+    finally:
+        index.close()
+        made.close()
+    made.publish()
+    _swap(folder)
+    state.write(folder, identity, state.State(at, first, made.counts, now(), summary))
+    return made.counts
+
+
+def _take(batch: Batch, identity: Identity, kind: Kind, index: Index, made: "_Streams") -> None:
+    lines = [line + b"\n" for line in batch.lines()]
+    records = [orjson.loads(line) for line in lines]
+    entries = projecting.entries(batch.commit, records, kind.fold, index)
+    index.apply(entries, projecting.applied(identity.uid, batch.commit))
+    made.append(by_stream(lines))
+
+
+def _swap(folder: Folder) -> None:
+    indexes.remove(folder, OLD)
+    if folder.stat(indexes.FOLDER) is not None:
+        folder.rename(indexes.FOLDER, OLD)
+    folder.rename(NEW, indexes.FOLDER)
+    folder.sync()
+    indexes.remove(folder, OLD)
+
+
+class _Streams:
+    """The stream files as they are made anew, under names that a sweep removes."""
+
+    def __init__(self, folder: Folder, private: frozenset[str]) -> None:
+        self._folder, self._private = folder, private
+        self._fds: dict[str, int] = {}
+        self.counts: dict[str, int] = {}
+
+    def append(self, groups: dict[str, list[bytes]]) -> None:
+        for stream, lines in groups.items():
+            self.counts[stream] = self.counts.get(stream, 0) + len(lines)
+            if stream not in self._private:
+                write_all(self._folder.files, self._open(stream), b"".join(lines))
+
+    def _open(self, stream: str) -> int:
+        if stream not in self._fds:
+            self._folder.remove(f"{stream}.jsonl.tmp")
+            self._fds[stream] = self._folder.create(f"{stream}.jsonl.tmp")
+        return self._fds[stream]
+
+    def close(self) -> None:
+        for fd in self._fds.values():
+            self._folder.files.close(fd)
+
+    def publish(self) -> None:
+        for stream in self._fds:
+            self._folder.rename(f"{stream}.jsonl.tmp", f"{stream}.jsonl")

@@ -1,0 +1,356 @@
+"""The one handle that appends to a session.
+
+A batch is committed by one write and one sync of the journal; what follows
+(stream files, index, state) is derived, unsynced, and caught up when it is behind.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import orjson
+
+from varvite.clock import Clock, now
+from varvite.disk.files import Folder, storage_error, storing, write_all
+from varvite.disk.lock import Lock
+from varvite.disk.system import check_writable
+from varvite.errors import (
+    CommitUnknownError,
+    ForeignWriterError,
+    StateConflictError,
+    StorageError,
+    WriterPoisonedError,
+)
+from varvite.session import identity as identities
+from varvite.session import journal, opening, parts, projecting, records, state
+from varvite.session.group_sync import GroupSync
+from varvite.session.index import Index
+from varvite.session.journal import Commit, Level, Position
+from varvite.session.kind import Kind
+from varvite.session.streams import by_stream
+
+SEAL_BYTES = 8 << 20
+STATE_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a batch became. `cursor` is its last seq; `io` what committing it cost."""
+
+    cursor: int
+    first: int
+    batch: int
+    at: str
+    replayed: bool = False
+    io: dict[str, int] = field(default_factory=dict)
+
+
+class Writer:
+    """An open session. Thread-safe; not to be carried over a fork."""
+
+    def __init__(
+        self,
+        store: Folder,
+        session_id: str,
+        kind: Kind,
+        *,
+        level: Level = "durable",
+        wait_s: float = 0,
+        actor: str = "agent",
+        network: bool = False,
+        clock: Clock = now,
+        seal_bytes: int = SEAL_BYTES,
+    ) -> None:
+        """Open for writing, recovering what an unclean stop left.
+
+        Reads the header of the active part where the last writer closed, else the
+        active part: at most `seal_bytes` and one batch, whatever the history.
+
+        Raises:
+            SessionLockedError, CorruptError, StaleIndexError, ForeignIndexError,
+            NewerFormatError, NotASessionError, SessionNotFoundError, StorageError.
+        """
+        self.kind, self.level, self.actor = kind, level, actor
+        self._clock, self._seal_bytes = clock, seal_bytes
+        self._mutex = threading.RLock()
+        self._pid = os.getpid()
+        self._poison: BaseException | None = None
+        self._behind = self._unsynced = False
+        self._state_due = 0.0
+        self.folder = identities.open_folder(store, session_id)
+        self.files = store.files
+        closers = [self.folder.close]
+        try:
+            self.identity = identities.read(self.folder)
+            check_writable(self.folder.path, network=network)
+            self._lock = Lock.acquire(self.folder, what=session_id, wait_s=wait_s)
+            closers.append(self._lock.release)
+            self.index = Index(self.folder)
+            closers.append(self.index.close)
+            self._open()
+        except BaseException:
+            for close in reversed(closers):
+                close()
+            raise
+        self._group = GroupSync(self._sync)
+
+    def _open(self) -> None:
+        seen = opening.seen_by(self.index.applied(), self.identity, self._lock)
+        with storing(f"opening {self.folder.path}"):
+            self._active, self._streams, data = opening.active_part(
+                self.folder, self.identity, self.kind.private, seen=seen
+            )
+            opening.sweep(self.folder, self._active.header)
+            if self.folder.remove(state.Clean.FILE):
+                self.folder.sync()
+        opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
+        at = self._active.position
+        self._active.position = at._replace(epoch=at.epoch + 1)
+        self.recovered = self._active.recovered
+
+    @property
+    def cursor(self) -> int:
+        return self._active.position.seq
+
+    @property
+    def stale_streams(self) -> set[str]:
+        """Stream files that wait for a rebuild."""
+        return set(self._streams.stale)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def append(
+        self,
+        given: Sequence[dict[str, Any]],
+        *,
+        key: str | None = None,
+        expected_cursor: int | None = None,
+        level: Level | None = None,
+    ) -> Receipt:
+        """Commit records as one batch and return its receipt.
+
+        Durable when it returns, unless the level says otherwise. A crash inside
+        leaves all of the batch or none. Costs one write and one fdatasync,
+        whatever the history. A key that was used returns the first receipt.
+
+        Raises:
+            InputError: a record is refused; nothing was written.
+            StateConflictError: `expected_cursor` is not the session's cursor.
+            DiskFullError, StorageError: the batch is absent; the handle goes on.
+            CommitUnknownError: the sync failed; reopen to learn what is there.
+            ForeignWriterError: something else wrote; nothing was written.
+        """
+        level = level or self.level
+        with self._mutex:
+            before = self.files.io.copy()
+            self._usable()
+            known = self.index.get(projecting.KEYS, key) if key is not None else None
+            if known:
+                return _replayed(known)
+            self._expect(expected_cursor)
+            at = self._clock()
+            made = records.lines(given, self.cursor, at, self.actor, self.index.get)
+            block, commit = self._build(made.encoded, key, level, at)
+            self._write(block)
+            self._unsynced = True
+            if level == "durable":
+                self._sync()
+            self._commit(commit, made, len(block))
+            ticket = self._group.wrote()
+        if level == "group":
+            self._group.wait(ticket)
+        return Receipt(commit.last, commit.first, commit.batch, at, io=self.files.io.since(before))
+
+    def _usable(self) -> None:
+        if self._poison is not None:
+            raise WriterPoisonedError(f"{self.folder.path}: an earlier sync failed")
+        if os.getpid() != self._pid:
+            raise ForeignWriterError(f"{self.folder.path} was opened by the parent of this process")
+        if self.folder.fd < 0:
+            raise StorageError(f"{self.folder.path} is closed", hint="open it again")
+        if self._behind:
+            self._settle()
+
+    def _expect(self, cursor: int | None) -> None:
+        if cursor is not None and cursor != self.cursor:
+            raise StateConflictError(
+                f"the session is at cursor {self.cursor}, not at {cursor}",
+                hint="read what is new, then append again",
+                cursor=self.cursor,
+            )
+
+    def _build(
+        self, lines: list[bytes], key: str | None, level: Level, at: str
+    ) -> tuple[bytes, Commit]:
+        if self._active.position.offset >= self._seal_bytes:
+            self._seal()
+        return journal.build(lines, self._active.position, key=key, level=level, at=at)
+
+    def _guard(self) -> None:
+        """See that lock and journal are still the ones we opened. Two stats."""
+        status = self.folder.stat(parts.ACTIVE)
+        ours = status and (status.st_ino, status.st_size) == (
+            self._active.inode,
+            self._active.position.offset,
+        )
+        if not ours or not self._lock.is_ours():
+            raise ForeignWriterError(f"{self.folder.path} changed under this writer")
+
+    def _write(self, block: bytes) -> None:
+        self._guard()
+        try:
+            write_all(self.files, self._active.fd, block)
+        except BaseException as error:
+            self._roll_back()
+            if isinstance(error, OSError):
+                raise storage_error(error, f"appending to {self.folder.path}") from error
+            raise
+
+    def _roll_back(self) -> None:
+        try:
+            self.files.truncate(self._active.fd, self._active.position.offset)
+        except BaseException as error:  # a part of the batch stays: only recovery may cut it
+            self._poison = error
+            if not isinstance(error, OSError):
+                raise
+
+    def _sync(self) -> None:
+        """Sync the journal. After a failure the page cache lies, so the writer is done for."""
+        if self._poison is not None:
+            raise CommitUnknownError(f"{self.folder.path}: an earlier sync failed")
+        try:
+            self.files.sync_data(self._active.fd)
+        except BaseException as error:
+            self._poison = error
+            raise CommitUnknownError(f"{self.folder.path}: the sync failed: {error}") from error
+        self._unsynced = False
+
+    def _commit(self, commit: Commit, made: records.Lines, size: int) -> None:
+        at = self._active.position
+        self._active.position = Position(
+            commit.last, commit.batch, commit.crc, at.epoch, at.offset + size
+        )
+        groups = by_stream(made.encoded)
+        self._behind = True
+        try:
+            self._streams.append(groups)
+            entries = projecting.entries(commit, made.records, self.kind.fold, self.index)
+            self.index.apply(entries, projecting.applied(self.identity.uid, commit))
+            self._streams.count(groups)
+        except Exception:  # noqa: BLE001  (committed all the same; the next call settles or raises)
+            return
+        self._behind = False
+        if time.monotonic() >= self._state_due:
+            self.write_state(commit.at)
+
+    def _settle(self) -> None:
+        """Bring the projections from the part's beginning to its end again."""
+        with storing(f"catching up {self.folder.path}"):
+            data = parts.read_active(self.folder)
+            blocks = list(journal.blocks(data, self._active.header.position))
+            self._streams.sizes = dict(self._active.header.streams)
+            opening.rewrite_streams(self._streams, data, blocks)
+        opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
+        self._behind = False
+
+    def seal(self) -> None:
+        """Seal the active part, so that it can be compacted whole."""
+        with self._mutex:
+            self._usable()
+            if self._active.position.seq > self._active.header.position.seq:
+                self._seal()
+
+    def _seal(self) -> None:
+        """The next part is made whole before the last one leaves its name."""
+        at, first = self._active.position, self._active.header.first
+        self._guard()
+        with storing(f"sealing a part of {self.folder.path}"):
+            self._streams.sync()
+            if self._unsynced:
+                self._sync()
+            self.index.sync()
+            line = journal.header_line(self.identity.uid, at, self._streams.sizes)
+            self.folder.remove(opening.NEXT)
+            fd = self.folder.create(opening.NEXT, line)
+            try:
+                self._publish_part(fd, first)
+            except BaseException:
+                self.files.close(fd)
+                raise
+        self.files.close(self._active.fd)
+        header = journal.read_header(line, self.folder.where(parts.ACTIVE))
+        inode = self.files.fstat(fd).st_ino
+        position = header.position._replace(epoch=at.epoch)
+        self._active = opening.Active(fd, inode, header, position, None)
+
+    def _publish_part(self, fd: int, first: int) -> None:
+        self.files.sync(fd)
+        name = parts.sealed_name(first)
+        with self.folder.folder(parts.SEALED) as sealed:
+            if sealed.stat(name) is None:
+                self.folder.link(parts.ACTIVE, name, to=sealed)
+            sealed.sync()
+        self.folder.rename(opening.NEXT, parts.ACTIVE)
+        try:
+            self.folder.sync()
+        except BaseException as error:  # a power cut might bring the old part back under the name
+            self._poison = error
+            raise
+
+    def write_state(self, at: str | None = None) -> None:
+        """Write `state.json` as of the cursor. It is derived: a failure leaves it behind."""
+        header, position = self._active.header, self._active.position
+        counts = {name: records for name, (records, _) in sorted(self._streams.sizes.items())}
+        summary = self.kind.summary(self.index.get)
+        made = state.State(position, header.first, counts, at or self._clock(), summary)
+        try:
+            state.write(self.folder, self.identity, made)
+        except OSError:
+            return
+        self._state_due = time.monotonic() + STATE_EVERY_S
+
+    def close(self) -> None:
+        """Let the session go. A later open then reads one header."""
+        with self._mutex:
+            if self.folder.fd < 0 or os.getpid() != self._pid:
+                return
+            try:
+                if self._poison is None:
+                    self._mark_clean()
+            finally:
+                self._release()
+
+    def _mark_clean(self) -> None:
+        if self._behind:
+            self._settle()
+        self._guard()
+        if self._unsynced:
+            self._sync()
+        self.write_state()
+        marker = state.Clean(
+            self.identity.uid,
+            self._active.position,
+            self._active.header.first,
+            self._streams.sizes,
+        )
+        with storing(f"closing {self.folder.path}"):
+            marker.write(self.folder)
+
+    def _release(self) -> None:
+        self._streams.close()
+        self.files.close(self._active.fd)
+        self.index.close()
+        self._lock.release()
+        self.folder.close()
+
+
+def _replayed(value: bytes) -> Receipt:
+    batch, first, last, at = orjson.loads(value)
+    return Receipt(last, first, batch, at, replayed=True)
