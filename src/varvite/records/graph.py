@@ -10,7 +10,10 @@ from varvite.records.fields import CONFIG, Float, Int, Json
 
 @with_config(CONFIG)
 class Node(TypedDict, total=False):
-    """A durable thing of the graph. A later revision replaces an earlier one whole."""
+    """A durable thing of the graph. A later revision replaces an earlier one whole.
+
+    content: a factor's is its reasoning, one step a line.
+    """
 
     node_kind: Required[Literal["variable", "paper", "factor", "chain", "package"]]
     source_key: str | None
@@ -44,7 +47,12 @@ class Edge(TypedDict, total=False):
 
 @with_config(CONFIG)
 class Sighting(TypedDict, total=False):
-    """One appearance of a node in one response. `count` and `best_rank` are the node's so far."""
+    """One appearance of a node in one response. `count` and `best_rank` are the node's so far.
+
+    paper_keys: the papers that this appearance named.
+    source_key, package_ref: another name that the node came under, first met here.
+    bucket_ids: buckets given with the hit.
+    """
 
     node_id: Required[str]
     response_id: str | None
@@ -53,11 +61,20 @@ class Sighting(TypedDict, total=False):
     score: Float | None
     count: Required[Int]
     best_rank: Required[Int]
+    paper_keys: list[str]
+    source_key: str | None
+    package_ref: str | None
+    bucket_ids: list[str]
 
 
 @with_config(CONFIG)
 class Frontier(TypedDict, total=False):
-    """A call to be made, or made; a failed one stays, and its retry names it."""
+    """A call to be made, or made; a failed one stays, and its retry names it.
+
+    dedup_key: what a call and its retries have in common.
+    code, message: the provider's, 0 when done.
+    hits, new_nodes: of the response; new_nodes counts variables never seen as a hit before.
+    """
 
     item_kind: Required[Literal["query", "paper", "claim_chain", "obligation"]]
     dedup_key: str | None
@@ -70,6 +87,7 @@ class Frontier(TypedDict, total=False):
     lease_until: str | None
     response_id: str | None
     code: Int | None
+    message: str | None
     trace_id: str | None
     hits: Int | None
     new_nodes: Int | None
@@ -77,12 +95,18 @@ class Frontier(TypedDict, total=False):
 
 @with_config(CONFIG)
 class Response(TypedDict, total=False):
-    """A provider's answer, as text, byte for byte. Private: it has no file of its own."""
+    """A provider's answer, as text, byte for byte. Private: it has no file of its own.
+
+    envelope: what lay around the payload in its file and is not a field here.
+    """
 
     file: str | None
+    line: Int | None
+    index_id: str | None
     query: str | None
     code: Int | None
     trace_id: str | None
+    envelope: Json | None
     raw: Required[str]
 
 
