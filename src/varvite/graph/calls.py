@@ -1,0 +1,90 @@
+"""The record of a response and of the call that brought it, with the call it retries."""
+
+from typing import Any, NamedTuple
+
+from varvite.errors import MalformedInputError
+from varvite.graph import payloads
+from varvite.graph.delta import Delta, filled
+from varvite.graph.known import Call, Known
+from varvite.graph.payloads import Payload
+
+Record = dict[str, Any]
+
+
+class Origin(NamedTuple):
+    """Where the records of one response come from."""
+
+    response_id: str
+    query: str | None
+
+
+def response(payload: Payload, delta: Delta, origin: Origin) -> Record:
+    return {
+        "stream": "responses",
+        "id": origin.response_id,
+        "file": payload.file,
+        "index_id": payload.index_id,
+        "code": delta.code,
+        "raw": payload.raw,
+    } | filled(
+        line=payload.line,
+        query=origin.query,
+        trace_id=delta.trace_id,
+        envelope=payload.envelope,
+    )
+
+
+def frontier(
+    payload: Payload, delta: Delta, origin: Origin, known: Known, new_nodes: int
+) -> Record:
+    """The call as done or failed; `known` learns of it.
+
+    Raises:
+        MalformedInputError: `retry_of` names no call.
+    """
+    call_id = origin.response_id.replace("response", "call", 1)
+    retried, dedup_key = _retried(payload, known, call_id)
+    attempt = retried.attempt + 1 if retried else 1
+    known.add_call(dedup_key, Call(call_id, attempt, dedup_key))
+    return {
+        "stream": "frontier",
+        "id": call_id,
+        "item_kind": delta.item_kind,
+        "dedup_key": dedup_key,
+        "status": "failed" if delta.code else "done",
+        "attempt": attempt,
+        "response_id": origin.response_id,
+        "code": delta.code,
+        "hits": len(delta.hits),
+        "new_nodes": new_nodes,
+    } | filled(
+        request={"text": origin.query} if origin.query else None,
+        retry_of=retried.id if retried else None,
+        message=delta.message,
+        trace_id=delta.trace_id,
+    )
+
+
+def _retried(payload: Payload, known: Known, call_id: str) -> tuple[Call | None, str]:
+    """The call that this one repeats, and what the two have in common."""
+    own = payload.call or payload.file or call_id
+    if payload.retry_of is not None:
+        retried = known.call(payload.retry_of) or _unknown(payload)
+        return retried, retried.dedup_key or own
+    for label in payloads.first_tries(own):
+        own = label
+        earlier = known.call(label)
+        if earlier is not None:
+            return earlier, label
+    return None, own
+
+
+def _unknown(payload: Payload) -> Call:
+    raise MalformedInputError(
+        f"{payload.place()}: retry_of names no call of this session",
+        hint="submit the call that failed first",
+        file=payload.file,
+        line=payload.line,
+        offset=payload.offset,
+        path="$.retry_of",
+    )

@@ -1,0 +1,128 @@
+"""The chains of a response: what they name and how it hangs together.
+
+Two shapes: factors with their premises and conclusion inside (`evidence_chains`),
+and a graph whose nodes are claims, questions and factors (`reasoning_chains`).
+"""
+
+from varvite.graph.delta import Fields, Link, Named, bare_id, filled, source_key
+from varvite.graph.shape import Object, key, mapping, objects, refuse, text
+
+_NOT_A_PREMISE = {"subproblem_of"}
+
+
+def read(data: Object, index: str) -> tuple[list[Named], list[Link]]:
+    """Everything that `data` names outside its search hits. A thing may be named twice."""
+    named: list[Named] = []
+    links: list[Link] = []
+    claim = mapping(data, "claim", "$.data")
+    if claim is not None:
+        named.append(_named(claim, "$.data.claim", index))
+    for position, chain in enumerate(objects(data, "evidence_chains", "$.data")):
+        _evidence(chain, f"$.data.evidence_chains[{position}]", index, named, links)
+    for position, chain in enumerate(objects(data, "reasoning_chains", "$.data")):
+        _reasoning(chain, f"$.data.reasoning_chains[{position}]", index, named, links)
+    return named, links
+
+
+def variable(value: Object, path: str) -> Fields:
+    return filled(
+        node_kind="variable",
+        variable_type=text(value, "type", path),
+        role=text(value, "role", path),
+        title=text(value, "title", path),
+        content=text(value, "content", path),
+        content_hash=text(value, "content_hash", path),
+    )
+
+
+def _named(value: Object, path: str, index: str) -> Named:
+    return Named(source_key(index, "variable", key(value, "id", path)), [], variable(value, path))
+
+
+def _evidence(chain: Object, path: str, index: str, named: list[Named], links: list[Link]) -> None:
+    papers = _paper_keys(chain, path, index)
+    questions = [
+        text(question, "content", f"{path}.motivating_questions[{position}]")
+        for position, question in enumerate(objects(chain, "motivating_questions", path))
+    ]
+    for position, value in enumerate(objects(chain, "factors", path)):
+        at = f"{path}.factors[{position}]"
+        factor = _factor(value, at, index, papers, [text for text in questions if text])
+        named.append(factor)
+        _factor_links(value, at, index, factor.source_key, named, links)
+
+
+def _factor_links(
+    value: Object, path: str, index: str, factor: str, named: list[Named], links: list[Link]
+) -> None:
+    for position, premise in enumerate(objects(value, "premises", path)):
+        named.append(_named(premise, f"{path}.premises[{position}]", index))
+        links.append(Link("premise_of", "variable", named[-1].source_key, "factor", factor))
+    conclusion = mapping(value, "conclusion", path)
+    if conclusion is None:
+        refuse(f"{path}.conclusion", "an object")
+    named.append(_named(conclusion, f"{path}.conclusion", index))
+    links.append(Link("concludes", "factor", factor, "variable", named[-1].source_key))
+
+
+def _factor(value: Object, path: str, index: str, papers: list[str], questions: list[str]) -> Named:
+    steps = [
+        text(step, "reasoning", f"{path}.steps[{position}]") or ""
+        for position, step in enumerate(objects(value, "steps", path))
+    ]
+    metadata = filled(
+        factor_type=text(value, "factor_type", path),
+        subtype=text(value, "subtype", path),
+        questions=questions or None,
+    )
+    node = filled(node_kind="factor", content="\n".join(steps), metadata=metadata or None)
+    return Named(source_key(index, "factor", _provider_id(value, path)), papers, node)
+
+
+def _reasoning(chain: Object, path: str, index: str, named: list[Named], links: list[Link]) -> None:
+    graph = mapping(chain, "graph", path)
+    if graph is None:
+        refuse(f"{path}.graph", "an object")
+    papers = _paper_keys(chain, path, index)
+    met: dict[str, Named] = {}
+    for position, value in enumerate(objects(graph, "nodes", f"{path}.graph")):
+        at = f"{path}.graph.nodes[{position}]"
+        met[key(value, "id", at)] = _graph_node(value, at, index, papers)
+    named += met.values()
+    for position, edge in enumerate(objects(graph, "edges", f"{path}.graph")):
+        links.append(_graph_link(edge, f"{path}.graph.edges[{position}]", met))
+
+
+def _graph_node(value: Object, path: str, index: str, papers: list[str]) -> Named:
+    if text(value, "type", path) == "factor":
+        return _factor(value, path, index, papers, [])
+    provider_id = _provider_id(value, path)
+    local = value["id"]
+    inside = [source_key(index, "paper", bare_id(local))] if local.startswith("paper:") else []
+    return Named(source_key(index, "variable", provider_id), inside, variable(value, path))
+
+
+def _graph_link(edge: Object, path: str, met: dict[str, Named]) -> Link:
+    ends = []
+    for end in ("source", "target"):
+        name = key(edge, end, path)
+        if name not in met:
+            refuse(f"{path}.{end}", "the id of a node of this graph")
+        ends.append(met[name])
+    kind, (src, dst) = key(edge, "type", path), ends
+    src_kind, dst_kind = src.node["node_kind"], dst.node["node_kind"]
+    if dst_kind == "factor" and kind not in _NOT_A_PREMISE:
+        kind = "premise_of"
+    return Link(kind, src_kind, src.source_key, dst_kind, dst.source_key)
+
+
+def _provider_id(value: Object, path: str) -> str:
+    """A graph's ids may be local to a paper; the global one, where given, is the identity."""
+    name = "id" if value.get("global_id") is None else "global_id"
+    return key(value, name, path)
+
+
+def _paper_keys(chain: Object, path: str, index: str) -> list[str]:
+    if chain.get("source_package") is None:
+        return []
+    return [source_key(index, "paper", bare_id(key(chain, "source_package", path)))]

@@ -1,0 +1,123 @@
+"""The indexes of a graph session: one table, from which the fold follows.
+
+A value is absolute: it says all there is to say about its key at the record's seq.
+"""
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import orjson
+
+from varvite.session.kind import Entry, Read
+
+SEEN_SOURCE, PAPER, PACKAGE_REF, NODE = "seen_source", "paper", "package_ref", "node"
+BUCKET_MEMBERSHIP, CALL, SUBMISSION, TOTAL = "bucket_membership", "call", "submission", "total"
+TOTAL_KEY = "all"
+SUBMITTED = "batch.submitted"
+UNSEEN: tuple[int, None, list[str]] = (0, None, [])
+"""The state of a node that was never a hit: sightings, best rank, papers it was seen in."""
+
+Record = dict[str, Any]
+
+
+class Table(NamedTuple):
+    """Which records of `stream` enter index `name`, under which keys, with which value."""
+
+    name: str
+    stream: str
+    keys: Callable[[Record], Iterable[str]]
+    value: Callable[[Record, Read], bytes]
+
+
+def content_key(content: str) -> str:
+    """What a node without a source key is known by."""
+    return f"content:{sha256(content.encode()).hexdigest()}"
+
+
+def _id(record: Record, _read: Read) -> bytes:
+    return bytes(record["id"], "ascii")
+
+
+def _node_id(record: Record, _read: Read) -> bytes:
+    return bytes(record["node_id"], "ascii")
+
+
+def _source_keys(node: Record) -> Iterable[str]:
+    if node["node_kind"] != "paper" and "source_key" in node:
+        yield node["source_key"]
+    if node["node_kind"] == "variable" and "content" in node:
+        yield content_key(node["content"])
+
+
+def _state(node: Record, read: Read) -> bytes:
+    stored = read(NODE, node["id"]) if node["rev"] else None
+    return stored or orjson.dumps(UNSEEN)
+
+
+def _seen(sighting: Record, _read: Read) -> bytes:
+    return orjson.dumps((sighting["count"], sighting["best_rank"], sighting.get("paper_keys", ())))
+
+
+def _paper(node: Record, _read: Read) -> bytes:
+    return orjson.dumps((node["id"], "title" in node or "doi" in node))
+
+
+def _buckets(name: str) -> Callable[[Record, Read], bytes]:
+    def value(record: Record, read: Read) -> bytes:
+        known = orjson.loads(read(BUCKET_MEMBERSHIP, record[name]) or b"[]")
+        return orjson.dumps(known + [one for one in record["bucket_ids"] if one not in known])
+
+    return value
+
+
+def _call(frontier: Record, _read: Read) -> bytes:
+    return orjson.dumps((frontier["id"], frontier.get("attempt", 1), frontier.get("dedup_key")))
+
+
+def _field(name: str) -> Callable[[Record], Iterable[str]]:
+    return lambda record: (record[name],) if record.get(name) is not None else ()
+
+
+def _when_bucketed(name: str) -> Callable[[Record], Iterable[str]]:
+    return lambda record: (record[name],) if record.get("bucket_ids") else ()
+
+
+def _submitted(event: Record) -> bool:
+    return bool(event["type"] == SUBMITTED)
+
+
+TABLES = (
+    Table(SEEN_SOURCE, "nodes", _source_keys, _id),
+    Table(SEEN_SOURCE, "sightings", _field("source_key"), _node_id),
+    Table(PACKAGE_REF, "nodes", _field("package_ref"), _id),
+    Table(PACKAGE_REF, "sightings", _field("package_ref"), _node_id),
+    Table(PAPER, "nodes", lambda n: (n["paper_key"],) if n["node_kind"] == "paper" else (), _paper),
+    Table(NODE, "nodes", lambda n: (n["id"],) if n["node_kind"] != "paper" else (), _state),
+    Table(NODE, "sightings", _field("node_id"), _seen),
+    Table(BUCKET_MEMBERSHIP, "nodes", _when_bucketed("id"), _buckets("id")),
+    Table(BUCKET_MEMBERSHIP, "sightings", _when_bucketed("node_id"), _buckets("node_id")),
+    Table(CALL, "frontier", lambda f: (f["id"], *_field("dedup_key")(f)), _call),
+    Table(
+        SUBMISSION,
+        "events",
+        lambda e: _field("key")(e["payload"]) if _submitted(e) else (),
+        lambda e, _read: orjson.dumps(e["payload"]["counts"]),
+    ),
+    Table(
+        TOTAL,
+        "events",
+        lambda e: (TOTAL_KEY,) if _submitted(e) else (),
+        lambda e, _read: orjson.dumps(e["payload"]["totals"]),
+    ),
+)
+
+_BY_STREAM: dict[str, list[Table]] = {}
+for _table in TABLES:
+    _BY_STREAM.setdefault(_table.stream, []).append(_table)
+
+
+def fold(record: Record, read: Read) -> Iterable[Entry]:
+    for table in _BY_STREAM.get(record["stream"], ()):
+        for key in table.keys(record):
+            yield table.name, key, table.value(record, read)

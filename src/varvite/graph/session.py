@@ -1,0 +1,172 @@
+"""A graph session: what a search brought becomes nodes, sightings and edges, once.
+
+A step costs what its input costs: nothing here reads history, only single keys of
+the index, and the writer commits with one write and one sync.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from varvite.errors import LimitError
+from varvite.graph import fold, landscape, payloads
+from varvite.graph.payloads import Payload
+from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX
+from varvite.session.kind import Kind, Read
+from varvite.session.projecting import KEYS
+from varvite.session.writer import Writer
+
+RESPONSES_PER_BATCH = 8
+_RAW_BYTES_PER_BATCH = BATCH_BYTES_MAX // 8
+
+
+def summary(read: Read) -> dict[str, Any]:
+    """What was submitted so far, by the names of `landscape.COUNTED`."""
+    totals: dict[str, Any] = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
+    return dict.fromkeys(landscape.COUNTED, 0) | totals
+
+
+GRAPH = Kind(
+    name="graph",
+    streams=("frontier", "nodes", "edges", "focuses", "obligations", "sightings", "events"),
+    private=frozenset({"responses"}),
+    fold=fold.fold,
+    summary=summary,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitReceipt:
+    """What a batch came to. counts: see `landscape.Plan`; io: what committing it cost.
+
+    A batch that adds nothing is not committed: its cursor is the session's, its io empty.
+    """
+
+    cursor: int
+    counts: dict[str, int]
+    replayed: bool = False
+    io: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def new(self) -> int:
+        return self.counts["new"]
+
+    @property
+    def seen(self) -> int:
+        return self.counts["seen"]
+
+    @property
+    def failed(self) -> int:
+        return self.counts["failed"]
+
+    @property
+    def repeated(self) -> int:
+        return self.counts["repeated"]
+
+
+class GraphSession:
+    """An open graph session, around the writer that commits for it."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._mutex = threading.RLock()
+
+    @property
+    def id(self) -> str:
+        return self._writer.identity.id
+
+    @property
+    def cursor(self) -> int:
+        return self._writer.cursor
+
+    def submit(
+        self,
+        given: Iterable[Payload],
+        *,
+        key: str | None = None,
+        query: str | None = None,
+        expected_cursor: int | None = None,
+    ) -> SubmitReceipt:
+        """Take what one search brought, as one batch.
+
+        query: for the payloads that name none. A response that is known adds nothing.
+        A key that was used returns the first receipt, and the payloads are not looked at.
+
+        Raises:
+            MalformedInputError: a payload is not of a known shape; nothing was kept.
+            LimitError: the batch is too large; nothing was kept.
+            StateConflictError: `expected_cursor` is not the session's cursor.
+        """
+        with self._mutex:
+            if key is not None and self._read(KEYS, key) is not None:
+                return self._first_receipt(key)
+            cursor = self.cursor if expected_cursor is None else expected_cursor
+            asked = (
+                payload if payload.query else payload._replace(query=query) for payload in given
+            )
+            plan = landscape.plan(asked, self._read, key=key)
+            _refuse_size(plan.records)
+            if not plan.records:
+                return SubmitReceipt(self.cursor, plan.counts)
+            receipt = self._append(plan.records, key, cursor)
+        return SubmitReceipt(receipt.cursor, plan.counts, receipt.replayed, receipt.io)
+
+    def submit_file(
+        self, file: str, *, query: str | None = None, responses_per_batch: int = RESPONSES_PER_BATCH
+    ) -> Iterator[SubmitReceipt]:
+        """Submit a file as it lies there, a few responses a batch; yields after each.
+
+        Cut short, it is run again: what was committed is known by then, and adds nothing.
+
+        Raises:
+            MalformedInputError: .file .line .offset; the batches before it are committed.
+        """
+        for batch in _batches(payloads.in_file(file), responses_per_batch):
+            yield self.submit(batch, query=query)
+
+    def status(self) -> dict[str, Any]:
+        """Cursor and totals, from the index alone."""
+        return {"session_id": self.id, "cursor": self.cursor} | summary(self._read)
+
+    def _append(self, records: list[dict[str, Any]], key: str | None, cursor: int) -> Any:
+        try:
+            return self._writer.append(records, key=key, expected_cursor=cursor)
+        except LimitError as error:
+            error.hint = "submit fewer responses in a batch, or ask for fewer hits in a call"
+            raise
+
+    def _first_receipt(self, key: str) -> SubmitReceipt:
+        receipt = self._append([], key, self.cursor)
+        stored = self._read(fold.SUBMISSION, key) or b"{}"
+        counts = dict.fromkeys(landscape.COUNTED, 0) | orjson.loads(stored)
+        return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io)
+
+    def _read(self, table: str, key: str) -> bytes | None:
+        return self._writer.index.get(table, key)
+
+
+def _refuse_size(records: list[dict[str, Any]]) -> None:
+    if len(records) > BATCH_RECORDS_MAX:
+        raise LimitError(
+            f"the payloads make a batch of {len(records)} records; the limit is "
+            f"{BATCH_RECORDS_MAX}",
+            hint="submit fewer responses in a batch, or ask for fewer hits in a call",
+            path="[]",
+            limit=BATCH_RECORDS_MAX,
+        )
+
+
+def _batches(given: Iterable[Payload], responses: int) -> Iterator[list[Payload]]:
+    batch: list[Payload] = []
+    size = 0
+    for payload in given:
+        if batch and (len(batch) >= responses or size + len(payload.raw) > _RAW_BYTES_PER_BATCH):
+            yield batch
+            batch, size = [], 0
+        batch.append(payload)
+        size += len(payload.raw)
+    if batch:
+        yield batch
