@@ -1,0 +1,98 @@
+"""pi-autoresearch's log, `.auto/log.jsonl` or the older `autoresearch.jsonl`, read in batches."""
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from varvite.adapters import pi_line, quarantine
+from varvite.adapters.lines import Line, LineSplitter, opened, resumed
+from varvite.disk.files import Files
+from varvite.records.foreign import Defaulted, LogBatch, LogCursor
+
+BATCH_RECORDS = 1000
+BATCH_BYTES = 2 << 20
+
+
+class PiLog:
+    """A log as a session can follow it; see `ForeignLog`.
+
+    source: the log's name in the session; the file's name unless given.
+    closed: nobody writes to it any more, so a last line without newline is a line.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        source: str | None = None,
+        closed: bool = False,
+        files: Files | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.source = source or os.path.basename(self.path)
+        self._closed = closed
+        self._files = files or Files()
+
+    def read(self, after: LogCursor | None) -> Iterator[LogBatch]:
+        """The lines after a cursor. Reads the bytes before it too, to compare their hash.
+
+        Raises:
+            NotFoundError, InputError, LimitError: .file
+        """
+        with opened(self.path, self._files) as log:
+            splitter = resumed(log, self.source, after)
+            chunks = log.chunks(splitter.cursor.offset)
+            yield from read(chunks, splitter, closed=self._closed)
+
+
+def read(
+    chunks: Iterable[bytes], splitter: LineSplitter, *, closed: bool = False
+) -> Iterator[LogBatch]:
+    """The lines in `chunks` as batches of records; the last batch may be empty."""
+    batch, size = LogBatch(splitter.cursor), 0
+    for line in _lines(chunks, splitter, closed=closed):
+        _add(line, splitter, batch)
+        size += len(line.data)
+        if len(batch.records) >= BATCH_RECORDS or size >= BATCH_BYTES:
+            batch.cursor = splitter.cursor
+            yield batch
+            batch, size = LogBatch(splitter.cursor), 0
+    batch.cursor, batch.unfinished = splitter.cursor, splitter.unfinished
+    yield batch
+
+
+def _lines(chunks: Iterable[bytes], splitter: LineSplitter, *, closed: bool) -> Iterator[Line]:
+    yield from splitter.lines(chunks)
+    if closed:
+        yield from splitter.last()
+
+
+def _add(line: Line, splitter: LineSplitter, batch: LogBatch) -> None:
+    """Add what a line holds: nothing if it is blank, else a record, or the line itself."""
+    if not line.data.strip():
+        return
+    defaults: dict[str, str] = {}
+    place = {
+        "source": splitter.source,
+        "source_line": line.number,
+        "generation": splitter.generation,
+    }
+    try:
+        batch.records.append(_record(line, place, defaults))
+    except quarantine.UnreadableError as fault:
+        records, entry = quarantine.kept(line, fault, place)
+        batch.records += records
+        batch.quarantined.append(entry)
+    else:
+        batch.defaulted += [Defaulted(line.number, name, used) for name, used in defaults.items()]
+
+
+def _record(line: Line, place: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
+    entry = pi_line.decoded(line, place["source"], defaults)
+    record = pi_line.record_of(entry, line.data.decode(), defaults) | place
+    if quarantine.too_long(record, line.data):
+        record["payload"] = None
+        defaults["payload"] = "null, as the record would be too long; raw has it"
+    if quarantine.too_long(record, line.data):
+        raise quarantine.UnreadableError("too_long", "the line makes a record over the limit")
+    return record

@@ -1,0 +1,37 @@
+"""Which segment and which ordinal the next records get."""
+
+from dataclasses import asdict
+from typing import Any
+
+from varvite.experiment.ledger import SessionState, resolved
+
+
+class Place:
+    """Where the next record goes. Stamps records in the order in which they are committed."""
+
+    def __init__(self, state: SessionState) -> None:
+        self._segment = state.segment
+        self._ordinal = state.ordinal
+        self._runs = state.runs
+        self._definition = state.definition
+
+    def stamp(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record with its segment; a run with its ordinal; a config with all it defines.
+
+        A config opens a segment after at least one run, and amends the current one before that.
+        """
+        if record["stream"] != "records":
+            return record
+        if record["type"] == "config":
+            return self._config(record)
+        if record["type"] == "run":
+            self._runs += 1
+            self._ordinal += 1
+            return record | {"segment": self._segment, "ordinal": self._ordinal}
+        return record | {"segment": self._segment}
+
+    def _config(self, record: dict[str, Any]) -> dict[str, Any]:
+        if self._runs:
+            self._segment += 1
+        self._definition = resolved(record, self._definition)
+        return record | {"segment": self._segment} | asdict(self._definition)

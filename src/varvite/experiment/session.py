@@ -1,0 +1,220 @@
+"""An experiment session: configure, run, keep or discard; best and baseline always at hand.
+
+Nothing here reads history: what an append must know comes from the index.
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from varvite import ids
+from varvite.errors import InvalidRecordError
+from varvite.experiment import importing, ledger, status
+from varvite.experiment.importing import ImportReport
+from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
+from varvite.experiment.placing import Place
+from varvite.records.foreign import ForeignLog, LogBatch
+from varvite.records.outcomes import DIRECTIONS, STATUSES, measured
+from varvite.session.kind import Kind
+from varvite.session.projecting import KEYS
+from varvite.session.writer import Receipt, Writer
+
+EXPERIMENT = Kind(
+    name="experiment",
+    streams=("records", "quarantine", "events"),
+    private=frozenset(),
+    fold=ledger.fold,
+    summary=ledger.summary,
+)
+TYPES = ("config", "run", "hook", "finalize")
+OUTCOMES = tuple(word for word in STATUSES if word != "unknown")
+_GIVEN = ("id", "segment", "ordinal", "metric_state", "source", "source_line", "generation")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a session optimises. direction: minimize or maximize."""
+
+    name: str
+    unit: str = ""
+    direction: str = "minimize"
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise InvalidRecordError(
+                f"direction {self.direction[:80]!r}", hint="minimize or maximize", path="direction"
+            )
+
+
+class ExperimentSession:
+    """An open experiment session, around the writer that commits for it."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._mutex = threading.RLock()
+
+    @property
+    def id(self) -> str:
+        return self._writer.identity.id
+
+    @property
+    def cursor(self) -> int:
+        return self._writer.cursor
+
+    def state(self) -> SessionState:
+        return ledger.session_state(self._read)
+
+    def status(self) -> str:
+        return self.state().status
+
+    def segment(self, number: int | None = None) -> SegmentState | None:
+        """A segment number's counts and pointers, the current one's by default."""
+        wanted = self.state().segment if number is None else number
+        return ledger.segment_state(self._read, wanted)
+
+    def baseline(self, segment: int | None = None) -> RunEntry | None:
+        """The first run of the segment, whatever its status."""
+        found = self.segment(segment)
+        return found.baseline if found else None
+
+    def baseline_valid(self, segment: int | None = None) -> RunEntry | None:
+        """The first keep of the segment with a finite metric."""
+        found = self.segment(segment)
+        return found.baseline_valid if found else None
+
+    def best(self, segment: int | None = None) -> RunEntry | None:
+        """The best keep of the segment with a finite metric; the earliest of equals."""
+        found = self.segment(segment)
+        return found.best if found else None
+
+    def kept(self) -> list[RunEntry]:
+        """The kept runs of all segments, in order. One index lookup each."""
+        return list(ledger.kept(self._read))
+
+    def start(self, metric: Metric, *, name: str | None = None, **settings: Any) -> Receipt:
+        """Append the config that says what is measured; `settings` go to its payload.
+
+        Opens a segment after at least one run, and amends the current one before that.
+        """
+        record = {"type": "config", "name": name, "metric_name": metric.name}
+        record |= {"metric_unit": metric.unit, "direction": metric.direction}
+        return self.append_record(record | {"payload": settings or None})
+
+    def append_record(self, record: dict[str, Any], *, key: str | None = None) -> Receipt:
+        """Append one config, run, hook or finalize record; see `append_records`."""
+        return self.append_records([record], key=key)
+
+    def append_records(
+        self, records: Sequence[dict[str, Any]], *, key: str | None = None
+    ) -> Receipt:
+        """Commit records as one batch; each gets its segment, a run its ordinal.
+
+        A run's `metric` may be any value: what is no finite number becomes null, and
+        `metric_state` says why. A `key` that was used returns the first receipt.
+
+        Raises:
+            SessionStatusError: the session is finalized or archived.
+            InvalidRecordError: .path; and what `Writer.append` raises.
+        """
+        checked = [_checked(record, position) for position, record in enumerate(records)]
+        with self._mutex:
+            cursor, place = self.cursor, Place(self.state())
+            if key is None or self._read(KEYS, key) is None:
+                self._refuse_done()
+            made = [
+                self._named(place.stamp(record), key, position)
+                for position, record in enumerate(checked)
+            ]
+            return self._writer.append(made, key=key, expected_cursor=cursor)
+
+    def transition(self, to: str) -> Receipt:
+        """Take a step of the state machine, and record it as an event.
+
+        Raises:
+            SessionStatusError: there is no such step.
+        """
+        with self._mutex:
+            cursor, now = self.cursor, self.status()
+            status.check_step(self.id, now, to)
+            event: dict[str, Any] = {"stream": "events", "type": ledger.STATUS_CHANGED}
+            event["payload"] = {"from": now, "to": to}
+            return self._writer.append([event], expected_cursor=cursor)
+
+    def import_log(self, log: ForeignLog) -> ImportReport:
+        """Take over what a foreign log has beyond what was imported from it before.
+
+        Each batch carries the cursor it reaches, so an import that was cut short goes
+        on where it stopped, and importing again adds nothing. A log that was changed
+        below the cursor is imported whole under its next generation; the runs of the
+        earlier ones then stop counting.
+
+        Raises:
+            SessionStatusError: there is something to add, and the session is done.
+            StateConflictError: the log was rewritten, but other runs count beside its own.
+        """
+        report = ImportReport(log.source)
+        with self._mutex:
+            before = ledger.log_state(self._read, log.source)
+            for batch in log.read(importing.cursor_of(before)):
+                report.add(batch, before)
+                before = self._import(log.source, batch, before)
+            report.cursor = self.cursor
+        return report
+
+    @property
+    def _uid(self) -> str:
+        return self._writer.identity.uid
+
+    def _refuse_done(self) -> None:
+        status.check_takes_records(self.id, self.status())
+
+    def _import(self, source: str, batch: LogBatch, before: LogState | None) -> LogState | None:
+        cursor = self.cursor
+        step = importing.plan(source, batch, before, self.state(), self._uid)
+        if step.records:
+            self._refuse_done()
+            self._writer.append(step.records, expected_cursor=cursor)
+        return step.reached
+
+    def _read(self, table: str, key: str) -> bytes | None:
+        return self._writer.index.get(table, key)
+
+    def _named(self, record: dict[str, Any], key: str | None, position: int) -> dict[str, Any]:
+        """Give the record its id: a function of the key where there is one."""
+        kind = record["type"]
+        fresh = f"{kind}_{ids.uid()}"
+        name = ids.derived(kind, self._uid, key, str(position)) if key is not None else fresh
+        return record | {"id": name}
+
+
+def _checked(record: dict[str, Any], position: int) -> dict[str, Any]:
+    """A record of the caller's, as stream `records` takes it.
+
+    Raises:
+        InvalidRecordError: .path
+    """
+    path = f"records[{position}]"
+    if record.get("type") not in TYPES:
+        raise InvalidRecordError(
+            f"{path}.type: {str(record.get('type'))[:80]!r}",
+            hint=f"one of {', '.join(TYPES)}",
+            path=f"{path}.type",
+        )
+    for name in _GIVEN:
+        if name in record:
+            raise InvalidRecordError(
+                f"{path}.{name} is the session's to give", path=f"{path}.{name}"
+            )
+    return (_run(record, path) if record["type"] == "run" else record) | {"stream": "records"}
+
+
+def _run(record: dict[str, Any], path: str) -> dict[str, Any]:
+    if record.get("status") not in OUTCOMES:
+        raise InvalidRecordError(
+            f"{path}.status: {str(record.get('status'))[:80]!r}",
+            hint=f"one of {', '.join(OUTCOMES)}",
+            path=f"{path}.status",
+        )
+    metric, metric_state = measured(record.get("metric"))
+    return record | {"metric": metric, "metric_state": metric_state}

@@ -1,0 +1,78 @@
+import pytest
+
+from varvite.adapters import pi_log
+from varvite.adapters.lines import LineSplitter
+from varvite.disk.files import Files, Folder
+from varvite.experiment import ledger
+from varvite.experiment.placing import Place
+from varvite.experiment.session import EXPERIMENT, ExperimentSession
+from varvite.session import identity
+from varvite.session.writer import Writer
+
+
+class DictLedger:
+    """The fold over a dict: what a session's index holds, without a session."""
+
+    def __init__(self):
+        self.index = {}
+        self.seq = 0
+
+    def read(self, table, key):
+        return self.index.get((table, key))
+
+    def apply(self, record):
+        self.seq += 1
+        envelope = {"seq": self.seq, "id": f"r{self.seq}", "at": "2026-01-01T00:00:00.000000Z"}
+        for table, key, value in ledger.fold(envelope | record, self.read):
+            self.index[table, key] = value
+
+    def add(self, record):
+        self.apply(Place(self.state()).stamp({"stream": "records"} | record))
+
+    def state(self):
+        return ledger.session_state(self.read)
+
+    def segment(self, number):
+        empty = ledger.SegmentState(number, self.state().definition)
+        return ledger.segment_state(self.read, number) or empty
+
+    def current(self):
+        return self.segment(self.state().segment)
+
+    def kept(self):
+        return list(ledger.kept(self.read))
+
+
+@pytest.fixture(scope="session")
+def dict_ledger():
+    return DictLedger
+
+
+@pytest.fixture
+def pi_records():
+    """The records of a pi log, given as chunks of bytes."""
+
+    def records(chunks, *, closed=False):
+        batches = pi_log.read(chunks, LineSplitter("log.jsonl"), closed=closed)
+        return [record for batch in batches for record in batch.records]
+
+    return records
+
+
+@pytest.fixture
+def open_session(tmp_path):
+    """Opens the session of a name, made where it is missing; all are closed at the end."""
+    store = Folder(Files(), str(tmp_path))
+    opened = []
+
+    def open_one(name="sort-speed", **options):
+        if store.stat(name) is None:
+            identity.create(store, name, EXPERIMENT, parameters={})
+        writer = Writer(store, name, EXPERIMENT, **options)
+        opened.append(writer)
+        return ExperimentSession(writer)
+
+    yield open_one
+    for writer in opened:
+        writer.close()
+    store.close()

@@ -1,0 +1,307 @@
+import json
+import random
+
+import pytest
+
+from varvite.adapters import pi_log
+from varvite.adapters.pi_log import PiLog
+from varvite.errors import (
+    CommitUnknownError,
+    LimitError,
+    NotFoundError,
+    SessionStatusError,
+    StateConflictError,
+)
+from varvite.experiment.session import Metric
+
+
+def config(name="S", direction="lower", **more):
+    entry = {"type": "config", "name": name, "metricName": "ms", "metricUnit": "ms"}
+    return json.dumps(entry | {"bestDirection": direction} | more)
+
+
+def run(number, metric, status="keep"):
+    entry = {"run": number, "commit": "abc1234", "metric": metric, "metrics": {"a": 1}}
+    entry |= {"status": status, "description": f"d{number}", "timestamp": 1778130944734}
+    return json.dumps(entry | {"segment": 0, "confidence": None})
+
+
+LOG = [
+    config(),
+    run(1, 10),
+    run(2, 12, "discard"),
+    '{"type":"hook","stage":"before","exit_code":0}',
+    run(3, 8),
+    "",
+    "{torn",
+    config("T", "higher"),
+    run(3, 1),
+    run(4, 0, "crash"),
+    run(5, 3),
+]
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Writes the lines of a log; returns it as a session follows it."""
+
+    def write(lines, end="\n", name="log.jsonl", **options):
+        (tmp_path / name).write_bytes(("\n".join(lines) + end).encode())
+        return PiLog(tmp_path / name, **options)
+
+    return write
+
+
+def stored(tmp_path, stream="records", session="sort-speed"):
+    text = (tmp_path / session / f"{stream}.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def facts(session):
+    """What counts, without the numbers that depend on how many imports there were."""
+    state = session.state()
+    segments = [session.segment(number) for number in range(1, state.segment + 1)]
+    return (
+        state.segment,
+        state.runs,
+        state.statuses,
+        state.definition,
+        [(s.runs, s.definition, s.baseline and s.baseline.ordinal) for s in segments],
+        [(s.best and s.best.ordinal, s.best and s.best.metric) for s in segments],
+        [(run.ordinal, run.segment, run.run_logged) for run in session.kept()],
+    )
+
+
+def test_importing_reports_what_was_read_kept_aside_and_defaulted(open_session, log, tmp_path):
+    session = open_session()
+    lines = [*LOG, '{"run":6}', '{"run":7,"met']
+
+    report = session.import_log(log(lines, end=""))
+
+    assert (report.lines, report.imported, report.generation) == (12, 10, 1)
+    assert report.quarantined == [(7, "malformed", "kept")]
+    assert [(entry.line, entry.name) for entry in report.defaulted] == [
+        (12, name) for name in ("metric", "status", "metrics", "commit", "description", "timestamp")
+    ]
+    assert report.unfinished == len('{"run":7,"met')
+    assert report.cursor == session.cursor == 1 + 10 + 1
+    kept = stored(tmp_path, "quarantine")[0]
+    assert (kept["raw"], kept["source"], kept["source_line"]) == ("{torn", "log.jsonl", 7)
+
+
+def test_importing_again_adds_nothing(open_session, log):
+    session = open_session()
+    session.import_log(log(LOG))
+    before = (session.cursor, facts(session))
+
+    report = session.import_log(log(LOG))
+
+    assert (session.cursor, facts(session)) == before
+    assert (report.lines, report.imported, report.rewritten) == (0, 0, False)
+
+
+@pytest.mark.parametrize("cut", range(len(LOG) + 1))
+def test_a_log_that_grew_imports_only_its_new_lines(open_session, log, tmp_path, cut):
+    whole, grown = open_session("whole"), open_session("grown")
+    whole.import_log(log(LOG))
+    first = grown.import_log(log(LOG[:cut], end="\n" if cut else ""))
+
+    second = grown.import_log(log(LOG))
+
+    assert facts(grown) == facts(whole)
+    assert (first.lines, second.lines) == (cut, len(LOG) - cut)
+    assert second.generation == 1
+    assert lines_of(tmp_path, "grown") == lines_of(tmp_path, "whole")
+
+
+def lines_of(tmp_path, session):
+    return [
+        [(record["source_line"], record["raw"]) for record in stored(tmp_path, stream, session)]
+        for stream in ("records", "quarantine")
+    ]
+
+
+def test_a_line_cut_at_any_byte_waits_for_its_newline(open_session, log):
+    whole, grown = open_session("whole"), open_session("grown")
+    text = "\n".join(LOG) + "\n"
+    whole.import_log(log([text], end=""))
+
+    for end in range(len(text) + 1):
+        report = grown.import_log(log([text[:end]], end=""))
+        assert report.unfinished == end - (text.rfind("\n", 0, end) + 1)
+
+    assert facts(grown) == facts(whole)
+
+
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        LOG[:5],
+        [LOG[0], run(1, 11), *LOG[2:]],
+        LOG[1:],
+        [LOG[0], *LOG[7:]],
+        [config("S", "higher"), *LOG[1:]],
+        [],
+    ],
+    ids=["tail lost", "edited", "head lost", "middle lost", "other direction", "emptied"],
+)
+def test_a_rewritten_log_counts_as_if_it_had_been_imported_alone(open_session, log, rewritten):
+    alone, session = open_session("alone"), open_session("followed")
+    for one in (alone, session):
+        one.start(Metric("total_ms", "ms", "maximize"), name="declared")
+    session.import_log(log(LOG))
+    segments, ordinals = session.state().segment, session.state().ordinal
+
+    text = rewritten and [*rewritten, run(9, 2)]
+    report = session.import_log(log(text, end="\n" if text else ""))
+    alone.import_log(log(text, end="\n" if text else ""))
+
+    assert (report.rewritten, report.generation) == (True, 2)
+    assert session.import_log(log(text, end="\n" if text else "")).imported == 0
+    assert shifted(session, segments, ordinals) == shifted(alone, 0, 0)
+
+
+def shifted(session, segments, ordinals):
+    state = session.state()
+    numbers = range(segments + 1, state.segment + 1)
+    found = [session.segment(number) for number in numbers]
+    best = [s and s.best and (s.best.ordinal - ordinals, s.best.metric) for s in found]
+    kept = [(run.segment - segments, run.ordinal - ordinals) for run in session.kept()]
+    return state.runs, state.statuses, state.kept, state.definition, best, kept
+
+
+def test_the_runs_of_an_earlier_generation_stay_in_the_history(open_session, log, tmp_path):
+    session = open_session()
+    session.import_log(log(LOG))
+
+    session.import_log(log(LOG[:5]))
+
+    records = stored(tmp_path)
+    assert [record["generation"] for record in records] == [1] * 9 + [2] * 5
+    assert len({record["id"] for record in records}) == len(records)
+    assert all(record["rev"] == 0 for record in records)
+
+
+def test_a_rewritten_log_is_refused_where_other_runs_count(open_session, log):
+    session = open_session()
+    session.import_log(log(LOG))
+    session.append_record({"type": "run", "status": "keep", "metric": 1})
+    before = (session.cursor, facts(session))
+
+    with pytest.raises(StateConflictError, match="1 other runs count"):
+        session.import_log(log(LOG[1:]))
+
+    assert (session.cursor, facts(session)) == before
+
+
+def test_two_logs_in_one_session_have_cursors_of_their_own(open_session, log):
+    session = open_session()
+
+    session.import_log(log(LOG, name="a.jsonl"))
+    session.import_log(log(LOG, name="b.jsonl"))
+    again = [session.import_log(log(LOG, name=name)) for name in ("a.jsonl", "b.jsonl")]
+
+    assert [report.lines for report in again] == [0, 0]
+    assert session.state().runs == 12
+    assert session.state().segment == 4
+
+
+def test_a_log_that_moved_is_the_same_log_under_the_same_source(open_session, log):
+    session = open_session()
+    session.import_log(log(LOG[:4], name="autoresearch.jsonl", source="pi"))
+
+    report = session.import_log(log(LOG, name="log.jsonl", source="pi"))
+
+    assert (report.lines, report.generation) == (len(LOG) - 4, 1)
+
+
+def test_a_session_goes_on_by_itself_after_an_import(open_session, log):
+    session = open_session()
+    session.import_log(log(LOG))
+
+    session.append_record({"type": "run", "status": "keep", "metric": 7})
+
+    assert (session.best().ordinal, session.best().metric) == (7, 7)
+    assert [run.ordinal for run in session.kept()] == [1, 3, 4, 6, 7]
+
+
+def test_a_done_session_takes_no_new_lines_and_lets_an_unchanged_log_be(open_session, log):
+    session = open_session()
+    session.import_log(log(LOG[:3]))
+    session.transition("archived")
+
+    unchanged = session.import_log(log(LOG[:3]))
+    with pytest.raises(SessionStatusError):
+        session.import_log(log(LOG))
+
+    assert unchanged.imported == 0
+    assert session.state().runs == 2
+
+
+def test_an_import_that_is_cut_short_goes_on_where_it_stopped(open_session, log, monkeypatch):
+    whole, session = open_session("whole"), open_session("cut")
+    whole.import_log(log(LOG))
+    monkeypatch.setattr(pi_log, "BATCH_RECORDS", 2)
+    appends = []
+    append = session._writer.append
+
+    def fail_the_third(*args, **options):
+        appends.append(args)
+        if len(appends) == 3:
+            raise CommitUnknownError("the sync failed")
+        return append(*args, **options)
+
+    monkeypatch.setattr(session._writer, "append", fail_the_third)
+    with pytest.raises(CommitUnknownError):
+        session.import_log(log(LOG))
+    monkeypatch.undo()
+
+    report = session.import_log(log(LOG))
+
+    assert report.lines == len(LOG) - 4
+    assert facts(session) == facts(whole)
+
+
+def test_batches_of_any_size_give_the_same_session(open_session, log, monkeypatch):
+    wanted = open_session("whole")
+    wanted.import_log(log(LOG))
+
+    for size in range(1, len(LOG)):
+        monkeypatch.setattr(pi_log, "BATCH_RECORDS", size)
+        session = open_session(f"by-{size}")
+        report = session.import_log(log(LOG))
+
+        assert (report.lines, report.imported, len(report.quarantined)) == (len(LOG), 9, 1)
+        assert facts(session) == facts(wanted)
+
+
+def test_a_missing_log_and_an_endless_line_are_refused_and_change_nothing(
+    open_session, log, tmp_path, monkeypatch
+):
+    session = open_session()
+    endless = log(["x" * (5 << 20)])
+
+    with pytest.raises(NotFoundError) as missing:
+        session.import_log(PiLog(tmp_path / "none.jsonl"))
+    with pytest.raises(LimitError) as long:
+        session.import_log(endless)
+
+    assert missing.value.file == str(tmp_path / "none.jsonl")
+    assert (long.value.line, long.value.offset) == (1, 0)
+    assert session.cursor == 0
+
+
+def test_real_logs_that_grew_in_random_steps_give_the_same_session(shared, open_session, log):
+    folder = shared / "data" / "experiments" / "autoresearch"
+    chance = random.Random(11)
+    for path in sorted(folder.iterdir())[26:30]:
+        data = path.read_bytes()
+        whole, grown = open_session(f"whole-{path.stem}"), open_session(f"grown-{path.stem}")
+        whole.import_log(PiLog(path))
+        cuts = sorted(chance.choices(range(len(data)), k=6))
+
+        for end in [*cuts, len(data)]:
+            report = grown.import_log(log([data[:end].decode(errors="ignore")], end=""))
+            assert report.generation == 1
+
+        assert facts(grown) == facts(whole)
