@@ -168,6 +168,18 @@ class Writer:
             self._group.wait(ticket)
         return Receipt(commit.last, commit.first, commit.batch, at, io=self.files.io.since(before))
 
+    def read(self, table: str, key: str) -> bytes | None:
+        """The index value of (table, key) as of the cursor.
+
+        One lookup; where an append left the index behind it is caught up first.
+
+        Raises:
+            WriterPoisonedError, ForeignWriterError, StorageError
+        """
+        with self._mutex:
+            self._usable()
+            return self.index.get(table, key)
+
     def _usable(self) -> None:
         if self._poison is not None:
             raise WriterPoisonedError(f"{self.folder.path}: an earlier sync failed")
