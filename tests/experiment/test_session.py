@@ -137,6 +137,20 @@ def test_an_append_between_reading_the_state_and_committing_is_not_overwritten(o
     assert session.state().runs == 1
 
 
+def test_an_index_that_fell_behind_is_caught_up_before_it_is_asked(open_session, monkeypatch):
+    session = open_session()
+    session.start(Metric("ms"))
+    with monkeypatch.context() as patch:
+        patch.setattr(session._writer.index, "apply", lambda *_: 1 / 0)
+        session.append_record(run("keep", 3))
+
+    best = session.best()
+    session.append_record(run("keep", 2))
+
+    assert (best.ordinal, best.metric) == (1, 3)
+    assert [entry.ordinal for entry in session.kept()] == [1, 2]
+
+
 def test_every_field_that_is_written_has_a_column(open_session, tmp_path):
     session = open_session()
     session.start(Metric("ms"))

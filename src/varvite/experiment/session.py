@@ -178,7 +178,7 @@ class ExperimentSession:
         return step.reached
 
     def _read(self, table: str, key: str) -> bytes | None:
-        return self._writer.index.get(table, key)
+        return self._writer.read(table, key)
 
     def _named(self, record: dict[str, Any], key: str | None, position: int) -> dict[str, Any]:
         """Give the record its id: a function of the key where there is one."""
