@@ -1,1 +1,249 @@
+"""The facade: opens sessions, asks, compacts; loads each floor when it is called for."""
 
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from varvite import ids
+from varvite.disk.files import Files, Folder, is_folder, storing
+from varvite.errors import InputError, NotFoundError, SessionNotFoundError
+from varvite.session import identity as identities
+from varvite.session.identity import Identity
+from varvite.session.kind import Kind
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from varvite.experiment.session import ExperimentSession, Metric
+    from varvite.graph.session import GraphSession
+    from varvite.query.catalog import AsOf
+    from varvite.query.result import Result
+    from varvite.segments.compact import Compacted
+    from varvite.segments.delete import Deleted
+    from varvite.segments.repair import Repair
+    from varvite.segments.sweep import Swept
+    from varvite.segments.verify import Finding
+    from varvite.session.rebuild import Rebuilt
+    from varvite.session.writer import Writer
+
+GIT_ATTRIBUTES = b"*.ndjson -text merge=binary\n*.jsonl -text merge=binary\n"
+GIT_IGNORE = b"index/\nlock\nCLEAN\n*.tmp\n_lake/\n"
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much is done, and how much there is."""
+
+
+def open(path: str | os.PathLike[str]) -> "Store":  # noqa: A001  (varvite.open reads as it should)
+    """The store at `path`. Creates nothing: the first session that is created makes it."""
+    return Store(path)
+
+
+class Store:
+    """A directory of sessions. Cheap to make; holds nothing open between calls."""
+
+    def __init__(self, path: str | os.PathLike[str], *, files: Files | None = None) -> None:
+        self.path = os.path.abspath(path)
+        self.files = files or Files()
+
+    def __repr__(self) -> str:
+        return f"Store({self.path!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to let go of: sessions are closed by their own handles."""
+
+    @contextmanager
+    def _folder(self, *, create: bool = False) -> Iterator[Folder]:
+        if create and not os.path.isdir(self.path):
+            with storing(f"creating {self.path}"):
+                os.makedirs(self.path, mode=0o700, exist_ok=True)
+        try:
+            folder = Folder(self.files, self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NotFoundError(
+                f"there is no store at {self.path}", hint="create a session in it, or name another"
+            ) from None
+        with folder:
+            yield folder
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """The sessions by name, each from its `state.json` and the journal beyond it.
+
+        session_id, kind, title, created, cursor, updated, counts, summary. Reads a
+        few KB a session, whatever its history.
+        """
+        from varvite.session.listing import listing
+
+        with self._folder() as folder:
+            return listing(folder)
+
+    def graph(
+        self, session_id: str, *, create: bool = False, title: str = "", **options: Any
+    ) -> "GraphSession":
+        """A graph session, open for writing. Options are those of `Writer`.
+
+        Raises:
+            SessionNotFoundError, SessionExistsError, SessionLockedError, CorruptError
+        """
+        from varvite.graph.session import GRAPH, GraphSession
+
+        return GraphSession(
+            self._writer(session_id, GRAPH, create=create, title=title, options=options)
+        )
+
+    def experiment(
+        self,
+        session_id: str,
+        *,
+        metric: "Metric | None" = None,
+        create: bool = False,
+        title: str = "",
+        **options: Any,
+    ) -> "ExperimentSession":
+        """An experiment session, open for writing; `metric` starts a new one's first segment."""
+        from varvite.experiment.session import EXPERIMENT, ExperimentSession
+
+        writer = self._writer(session_id, EXPERIMENT, create=create, title=title, options=options)
+        session = ExperimentSession(writer)
+        if metric and writer.cursor == 0:
+            session.start(metric)
+        return session
+
+    def _writer(
+        self, session_id: str, kind: Kind, *, create: bool, title: str, options: dict[str, Any]
+    ) -> "Writer":
+        from varvite.session.writer import Writer
+
+        with self._folder(create=create) as folder:
+            if create and folder.stat(ids.session_id(session_id)) is None:
+                self._furnish(folder)
+                identities.create(folder, session_id, kind, title=title, parameters={})
+            found = self._identity(folder, session_id)
+            if found.kind != kind.name:
+                raise InputError(f"{session_id} is a session of kind {found.kind}, not {kind.name}")
+            return Writer(folder, session_id, kind, **options)
+
+    def _furnish(self, folder: Folder) -> None:
+        """Keep git from touching committed bytes, and from taking derived ones."""
+        for name, data in ((".gitattributes", GIT_ATTRIBUTES), (".gitignore", GIT_IGNORE)):
+            if folder.stat(name) is None:
+                with storing(f"writing {folder.where(name)}"):
+                    folder.replace(name, data, sync=True)
+
+    def _identity(self, folder: Folder, session_id: str) -> Identity:
+        with identities.open_folder(folder, session_id) as session:
+            return identities.read(session)
+
+    def sql(
+        self,
+        query: str,
+        params: Mapping[str, Any] | list[Any] | None = None,
+        *,
+        as_of: "AsOf" = None,
+        sessions: list[str] | None = None,
+    ) -> "Result":
+        """Ask the store: fresh to the last commit, no ingest step.
+
+        `query` is a statement or the name of one in sql/queries. `as_of` is a cursor
+        (of the one session asked), SESSION to cursor pairs, or a UTC time.
+
+        Raises:
+            QueryError, CorruptError, SessionNotFoundError, InputError
+        """
+        from varvite.query import statements
+        from varvite.query.snapshot import Snapshot
+
+        text = statements.query(query).text if query.isidentifier() else query
+        given = dict(params) if isinstance(params, Mapping) else params
+        with self._folder() as folder, Snapshot(folder, sessions=sessions, as_of=as_of) as snapshot:
+            return snapshot.ask(text, given)
+
+    def connect(
+        self, *, as_of: "AsOf" = None, sessions: list[str] | None = None
+    ) -> "duckdb.DuckDBPyConnection":
+        """A DuckDB connection over one snapshot, all views made; for notebooks.
+
+        It shows the moment at which it was made. Every segment is verified first.
+        """
+        from varvite.query.snapshot import Snapshot
+
+        with self._folder() as folder:
+            return Snapshot(folder, sessions=sessions, as_of=as_of).detach()
+
+    def compact(
+        self,
+        *,
+        dry_run: bool = False,
+        max_seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> "Compacted":
+        """Bring what is in journals alone into Parquet segments, beside live writers."""
+        from varvite.segments.compact import compact
+
+        with self._folder() as folder:
+            return compact(folder, dry_run=dry_run, max_seconds=max_seconds, progress=progress)
+
+    def rebuild(self, session_id: str, *, progress: Any = None) -> "Rebuilt":
+        """Make a session's index, stream files and state anew from its journal."""
+        from varvite.session.rebuild import rebuild
+
+        with self._folder() as folder:
+            kind = kind_of(self._identity(folder, session_id).kind)
+            return rebuild(folder, session_id, kind, progress=progress)
+
+    def verify(
+        self, session_ids: list[str] | None = None, *, progress: Progress | None = None
+    ) -> "list[Finding]":
+        """Read everything and say what is damaged; an empty list where nothing is."""
+        from varvite.segments.verify import verify
+
+        with self._folder() as folder:
+            return verify(folder, session_ids, progress=progress)
+
+    def repair(self, *, dry_run: bool = False) -> "list[Repair]":
+        """Move what is damaged to quarantine and make anew what can be; delete nothing."""
+        from varvite.segments.repair import repair
+
+        with self._folder() as folder:
+            return repair(folder, kind_of, dry_run=dry_run)
+
+    def delete(self, session_id: str, *, dry_run: bool = False) -> "Deleted":
+        """Take a session out of every view at once; its bytes go at a later `gc`."""
+        from varvite.segments.delete import delete
+
+        with self._folder() as folder:
+            return delete(folder, session_id, dry_run=dry_run)
+
+    def gc(self, *, grace_hours: float = 24, dry_run: bool = False) -> "Swept":
+        """Remove what no manifest lists and no reader pins, once the grace period is over."""
+        from varvite.segments.sweep import gc
+
+        with self._folder() as folder:
+            return gc(folder, grace_hours=grace_hours, dry_run=dry_run)
+
+    def exists(self, session_id: str) -> bool:
+        try:
+            with self._folder() as folder:
+                return is_folder(folder.stat(ids.session_id(session_id)))
+        except NotFoundError:
+            return False
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of session of this name.
+
+    Raises:
+        SessionNotFoundError: a kind that this version does not know.
+    """
+    if name == "graph":
+        from varvite.graph.session import GRAPH
+
+        return GRAPH
+    if name == "experiment":
+        from varvite.experiment.session import EXPERIMENT
+
+        return EXPERIMENT
+    raise SessionNotFoundError(f"sessions of kind {name[:80]!r}", hint="upgrade varvite")

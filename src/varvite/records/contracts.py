@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from varvite.errors import InvalidRecordError
 from varvite.records import experiment, graph
-from varvite.records.fields import ENVELOPE, columns
+from varvite.records.fields import ENVELOPE, columns, json_fields
 from varvite.records.limits import check
 
 CONTRACTS: dict[str, type] = graph.CONTRACTS | experiment.CONTRACTS
@@ -20,6 +20,13 @@ def stream_columns(stream: str) -> dict[str, str]:
     """The columns of a stream: the envelope's, then the contract's, with their SQL types."""
     contract = CONTRACTS.get(stream)
     return ENVELOPE | (columns(contract) if contract else {})
+
+
+@cache
+def stream_json(stream: str) -> frozenset[str]:
+    """The columns of a stream that hold the text of a JSON value."""
+    contract = CONTRACTS.get(stream)
+    return frozenset(json_fields(contract)) if contract else frozenset()
 
 
 def validate(stream: str, records: Sequence[dict[str, Any]]) -> None:

@@ -42,6 +42,16 @@ def columns(contract: type) -> dict[str, str]:
     return {name: _sql_type(hint) for name, hint in hints.items()}
 
 
+def json_fields(contract: type) -> set[str]:
+    """The fields of `contract` whose column is the text of a JSON value."""
+    hints = get_type_hints(contract, include_extras=True)
+    return {name for name, hint in hints.items() if _is_json(hint)}
+
+
+def _is_json(hint: Any) -> bool:
+    return "json" in getattr(hint, "__metadata__", ()) or any(map(_is_json, get_args(hint)))
+
+
 def _sql_type(hint: Any) -> str:
     if hint in _PLAIN:
         return _PLAIN[hint]

@@ -46,7 +46,7 @@ class Index:
             CorruptError: RocksDB cannot open it.
             FileNotFoundError: read-only, and there is none.
         """
-        from rocksdict import AccessType, Rdict  # noqa: PLC0415  (readers of state.json need none)
+        from rocksdict import AccessType, Rdict
 
         self.path = folder.where(name)
         if read_only and folder.stat(name) is None:
@@ -84,7 +84,7 @@ class Index:
 
     def apply(self, entries: Mapping[bytes, bytes], applied: Applied) -> None:
         """Put the entries and the cursor in one write, not synced."""
-        from rocksdict import WriteBatch  # noqa: PLC0415
+        from rocksdict import WriteBatch
 
         batch = WriteBatch(raw_mode=True)
         for key, value in entries.items():
@@ -121,7 +121,7 @@ def remove(folder: Folder, name: str = FOLDER) -> None:
 
 
 def _options() -> Any:
-    from rocksdict import Options  # noqa: PLC0415
+    from rocksdict import Options
 
     options = Options(raw_mode=True)
     options.create_if_missing(True)

@@ -63,7 +63,7 @@ def decompress(data: bytes, file: str) -> bytes:
     Raises:
         CorruptError
     """
-    import zstandard  # noqa: PLC0415  (only who reads history needs it)
+    import zstandard
 
     try:
         reader = zstandard.ZstdDecompressor().stream_reader(data)

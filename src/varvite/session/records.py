@@ -56,7 +56,7 @@ def lines(
 
 
 def _validate(given: Sequence[dict[str, Any]]) -> None:
-    from varvite.records.contracts import validate  # noqa: PLC0415  (pydantic: writers only)
+    from varvite.records.contracts import validate
 
     groups: dict[str, list[dict[str, Any]]] = {}
     for position, fields in enumerate(given):

@@ -1,0 +1,17 @@
+-- What happened in the sessions, in their order.
+--
+-- Reads one row an event; cost grows with the batches ever committed.
+--
+-- columns:  session_id   varchar      not null  the session's name
+--           session_uid  varchar      not null  its identity
+--           seq          bigint       not null  seq of the record
+--           id           varchar      not null  record id
+--           rev          bigint       not null
+--           prev_seq     bigint       null
+--           at           timestamptz  not null  when it was committed, UTC
+--           actor        varchar      not null  who appended it
+--           type         varchar      not null  what happened: batch.submitted, status_changed, …
+--           refs         varchar      null      JSON
+--           payload      varchar      null      JSON
+--           body         varchar      null      fields beyond these, as JSON
+select * exclude (stream) from streams.events

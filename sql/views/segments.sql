@@ -1,0 +1,12 @@
+-- The Parquet files that this snapshot reads, one row a file.
+--
+-- Reads the manifest alone.
+--
+-- columns:  path        varchar  not null  below `_lake`
+--           stream      varchar  not null  the one stream that it holds
+--           tier        bigint   not null  0 as compacted, higher as merged
+--           rows        bigint   not null
+--           bytes       bigint   not null
+--           sessions    bigint   not null  how many sessions it holds rows of
+--           generation  bigint   not null  the manifest generation of the snapshot
+select path, stream, tier, rows, bytes, sessions, generation from catalog.segments

@@ -1,0 +1,25 @@
+-- Every appearance of a node in a response, the first one too.
+--
+-- Reads one row an appearance; cost grows with the hits ever submitted.
+--
+-- columns:  session_id   varchar      not null  the session's name
+--           session_uid  varchar      not null  its identity
+--           seq          bigint       not null  seq of the record
+--           id           varchar      not null  record id
+--           rev          bigint       not null  always 0
+--           prev_seq     bigint       null      always null
+--           at           timestamptz  not null  when it was committed, UTC
+--           actor        varchar      not null  who appended it
+--           node_id      varchar      not null  the node that appeared
+--           response_id  varchar      null      the response that it appeared in
+--           query        varchar      null      what had been asked
+--           rank         bigint       not null  place in the response, from 1
+--           score        double       null      the provider's, in this response
+--           count        bigint       not null  the node's appearances so far, this one included
+--           best_rank    bigint       not null  its best place so far
+--           paper_keys   varchar[]    null      papers that this appearance named
+--           source_key   varchar      null      another name of the node, first met here
+--           package_ref  varchar      null      another package reference, first met here
+--           bucket_ids   varchar[]    null      buckets given with the hit
+--           body         varchar      null      fields beyond these, as JSON
+select * exclude (stream) from streams.sightings

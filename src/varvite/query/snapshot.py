@@ -1,0 +1,219 @@
+"""One consistent state of the store as a DuckDB connection in memory.
+
+A snapshot is one manifest generation and, for each session, the journal beyond it
+up to one cursor. No DuckDB database file exists, so readers, the writer and
+compaction never block one another.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+import duckdb
+
+from varvite.disk.files import Folder
+from varvite.errors import QueryError
+from varvite.query import catalog, relations, statements
+from varvite.query.catalog import AsOf, SessionAt
+from varvite.query.result import Result
+from varvite.query.tail import Tail
+from varvite.records.contracts import CONTRACTS
+from varvite.segments import check, manifest
+from varvite.segments.manifest import Manifest, Segment
+from varvite.segments.scan import Owner, connect, literal, quoted, select
+from varvite.session import parts
+
+ALL_RECORDS = "all_records"
+
+
+class Snapshot:
+    """The store at one moment. Views are made when they are first asked for."""
+
+    def __init__(
+        self, store: Folder, *, sessions: list[str] | None = None, as_of: AsOf = None
+    ) -> None:
+        """Fix the moment: read the manifest and each session's end; nothing of history yet.
+
+        Raises:
+            SessionNotFoundError, CorruptError, NewerFormatError, InputError
+        """
+        self._store = store
+        self.manifest: Manifest = manifest.load(store)
+        self.sessions: list[SessionAt] = catalog.sessions(store, self.manifest, sessions)
+        self._tail = Tail()
+        self._tail_read = self._detached = False
+        self._made: set[str] = set()
+        self.con = connect()
+        self.con.execute("create schema streams; create schema catalog; create schema tail")
+        self._cut: dict[str, int] | None = None
+        cut = catalog.cutoffs(as_of, self.sessions)
+        self._cut = self._at_time(cut) if isinstance(cut, str) else cut
+        self._make_catalog()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.con.close()
+        self._tail.close()
+
+    def ask(self, sql: str, params: dict[str, Any] | list[Any] | None = None) -> Result:
+        """Run one statement and materialise its answer.
+
+        Raises:
+            QueryError: what DuckDB says of the statement.
+            CorruptError: a segment that it touches is damaged.
+        """
+        try:
+            self.make(self._named(sql))
+            relation = self.con.sql(sql, params=params)
+            if relation is None:
+                raise QueryError("the statement gives no rows", hint="ask with a select")
+            return Result(relation.to_arrow_table())
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+
+    def detach(self) -> duckdb.DuckDBPyConnection:
+        """The connection with every view made, to be used after the snapshot is gone."""
+        self._detached = True
+        self.make(statements.views())
+        self._tail.close()
+        return self.con
+
+    def make(self, names: Iterable[str]) -> None:
+        """Make the views of these names, and what they stand on."""
+        views = statements.views()
+        for name in names:
+            schema, _, plain = name.rpartition(".")
+            if schema in {"streams", '"streams"'}:
+                self._make_stream(plain.strip('"'))
+            elif plain in views and plain not in self._made:
+                statement = views[plain]
+                for stream in sorted(statement.streams):
+                    self._make_stream(stream)
+                self.make(self._named(statement.text))
+                self._made.add(plain)
+                self.con.execute(f"create view {quoted(plain)} as {statement.text}")
+
+    def _named(self, sql: str) -> set[str]:
+        return set(self.con.get_table_names(sql, qualified=True))
+
+    def streams(self) -> set[str]:
+        """All streams that have a contract, a segment or a line in the tail."""
+        self._read_tail()
+        segments = {segment.stream for segment in self.manifest.segments}
+        return set(CONTRACTS) | segments | set(self._tail.paths())
+
+    def _make_stream(self, stream: str) -> None:
+        if f"streams.{stream}" in self._made:
+            return
+        self._made.add(f"streams.{stream}")
+        if stream == ALL_RECORDS:
+            for one in self.streams():
+                self._make_stream(one)
+            text = relations.all_records(self.streams())
+        else:
+            text = self._relation(stream)
+        self.con.execute(f"create view streams.{quoted(stream)} as {text}")
+
+    def _relation(self, stream: str) -> str:
+        self._read_tail()
+        wanted = [segment for segment in self.manifest.segments if self._touches(segment, stream)]
+        check.verified(self._store, wanted)
+        paths = [manifest.path_of(self._store, segment) for segment in wanted]
+        return relations.relation(stream, paths, self._tail_of(stream), where=self._where())
+
+    def _tail_of(self, stream: str) -> str | None:
+        """SELECT text over the stream's tail, which a detached connection keeps as a table."""
+        path = self._tail.paths().get(stream)
+        if path is None:
+            return None
+        if not self._detached:
+            return select(stream, path)
+        name = f"tail.{quoted(stream)}"
+        self.con.execute(f"create table {name} as {select(stream, path)}")
+        return f"select * from {name}"  # noqa: S608  (quoted)
+
+    def _touches(self, segment: Segment, stream: str) -> bool:
+        asked = {one.identity.uid for one in self.sessions}
+        return segment.stream == stream and not asked.isdisjoint(segment.sessions)
+
+    def _read_tail(self) -> None:
+        if self._tail_read:
+            return
+        self._tail_read = True
+        for one in self.sessions:
+            if one.cursor > one.compacted:
+                with self._store.folder(one.identity.id) as folder:
+                    owner = Owner(one.identity.id, one.identity.uid)
+                    beyond = parts.batches(folder, one.compacted)
+                    self._tail.add(owner, _upto(beyond, one.cursor))
+
+    def _where(self) -> str | None:
+        """Which rows belong: of the sessions asked, and none beyond the cut."""
+        if self._cut is not None:
+            rows = [
+                f"(session_uid = {literal(uid)} and seq <= {int(seq)})"
+                for uid, seq in self._cut.items()
+            ]
+            return " or ".join(rows) or "false"
+        held = {uid for segment in self.manifest.segments for uid in segment.sessions}
+        asked = {one.identity.uid for one in self.sessions}
+        if held <= asked:
+            return None
+        return f"session_uid in ({', '.join(map(literal, sorted(asked)))})" if asked else "false"
+
+    def _at_time(self, moment: str) -> dict[str, int]:
+        """The last seq of each session that was committed by `moment`."""
+        self._make_stream(ALL_RECORDS)
+        found = self.con.execute(
+            "select session_uid, max(seq) from streams.all_records"
+            " where at <= ?::timestamptz group by session_uid",
+            [moment],
+        ).fetchall()
+        for name in self._made:
+            self.con.execute(f"drop view {name}")
+        self._made.clear()
+        reached = dict(found)
+        return {one.identity.uid: reached.get(one.identity.uid, 0) for one in self.sessions}
+
+    def _make_catalog(self) -> None:
+        self.con.execute(
+            "create table catalog.sessions (session_id varchar, session_uid varchar, kind varchar,"
+            " title varchar, created_at timestamptz, cursor bigint)"
+        )
+        rows = [catalog.row(one, self._cursor(one)) for one in self.sessions]
+        if rows:
+            self.con.executemany("insert into catalog.sessions values (?, ?, ?, ?, ?, ?)", rows)
+        self.con.execute(
+            "create table catalog.segments (path varchar, stream varchar, tier bigint,"
+            " rows bigint, bytes bigint, sessions bigint, generation bigint)"
+        )
+        files = [
+            (
+                one.path,
+                one.stream,
+                one.tier,
+                one.rows,
+                one.bytes,
+                len(one.sessions),
+                self.generation,
+            )
+            for one in self.manifest.segments
+        ]
+        if files:
+            self.con.executemany("insert into catalog.segments values (?, ?, ?, ?, ?, ?, ?)", files)
+
+    @property
+    def generation(self) -> int:
+        return self.manifest.generation
+
+    def _cursor(self, one: SessionAt) -> int:
+        cut = self._cut.get(one.identity.uid, 0) if self._cut is not None else one.cursor
+        return min(cut, one.cursor)
+
+
+def _upto(batches: Iterable[parts.Batch], cursor: int) -> Iterable[parts.Batch]:
+    return (batch for batch in batches if batch.commit.last <= cursor)
