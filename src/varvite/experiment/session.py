@@ -6,7 +6,7 @@ Nothing here reads history: what an append must know comes from the index.
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from varvite import ids
 from varvite.errors import InvalidRecordError
@@ -18,6 +18,7 @@ from varvite.records.foreign import ForeignLog, LogBatch
 from varvite.records.outcomes import DIRECTIONS, STATUSES, measured
 from varvite.session.kind import Kind
 from varvite.session.projecting import KEYS
+from varvite.session.recovery import Recovered
 from varvite.session.writer import Receipt, Writer
 
 EXPERIMENT = Kind(
@@ -53,6 +54,21 @@ class ExperimentSession:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._mutex = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the session go, for the next writer to open it at the cost of one header."""
+        self._writer.close()
+
+    @property
+    def recovered(self) -> Recovered | None:
+        """What opening cut off the journal's end; None after a clean close."""
+        return self._writer.recovered
 
     @property
     def id(self) -> str:

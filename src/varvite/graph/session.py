@@ -7,7 +7,7 @@ the index, and the writer commits with one write and one sync.
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -17,6 +17,7 @@ from varvite.graph.payloads import Payload
 from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX
 from varvite.session.kind import Kind, Read
 from varvite.session.projecting import KEYS
+from varvite.session.recovery import Recovered
 from varvite.session.writer import Writer
 
 RESPONSES_PER_BATCH = 8
@@ -73,6 +74,21 @@ class GraphSession:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._mutex = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the session go, for the next writer to open it at the cost of one header."""
+        self._writer.close()
+
+    @property
+    def recovered(self) -> Recovered | None:
+        """What opening cut off the journal's end; None after a clean close."""
+        return self._writer.recovered
 
     @property
     def id(self) -> str:
