@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from varvite.errors import InvalidRecordError
 from varvite.records import experiment, graph
 from varvite.records.fields import ENVELOPE, columns, json_fields
-from varvite.records.limits import check
+from varvite.records.limits import check_record
 
 CONTRACTS: dict[str, type] = graph.CONTRACTS | experiment.CONTRACTS
 """Stream name to TypedDict. A stream that is not here is kept, and reaches SQL as JSON."""
@@ -42,8 +42,14 @@ def validate(stream: str, records: Sequence[dict[str, Any]]) -> None:
             _adapter(stream).validate_python(records)
         except ValidationError as error:
             raise _invalid(stream, error) from None
+    known = _known(stream)
     for position, record in enumerate(records):
-        check(record, f"{stream}[{position}]")
+        check_record(record, known, f"{stream}[{position}]")
+
+
+@cache
+def _known(stream: str) -> frozenset[str]:
+    return frozenset(stream_columns(stream))
 
 
 @cache

@@ -13,6 +13,24 @@ KEY_BYTES_MAX = 256
 _INFINITY = float("inf")
 
 
+def check_record(record: dict[str, Any], known: frozenset[str], path: str) -> None:
+    """Refuse what `check` refuses, looking closer only where a value or a key calls for it.
+
+    Text is left to the encoder, which refuses a lone surrogate.
+    """
+    for key, value in record.items():
+        kind = type(value)
+        if kind is str or value is None or kind is bool:
+            continue
+        if kind is float and -_INFINITY < value < _INFINITY:
+            continue
+        if kind is not int or not INT64_MIN <= value <= INT64_MAX:
+            check(value, f"{path}.{key}", 2)
+    if not known.issuperset(record):
+        for key in record:
+            _check_key(key, path)
+
+
 def check(value: Any, path: str = "$", depth: int = 1) -> None:
     """Refuse, with its JSON path, what a reader could not read back the same.
 
@@ -44,14 +62,17 @@ def check(value: Any, path: str = "$", depth: int = 1) -> None:
 def _check_object(value: dict[str, Any], path: str, depth: int) -> None:
     _check_depth(path, depth)
     for key, item in value.items():
-        if type(key) is not str:
-            raise LimitError(f"{path}: the key {key!r} is not a string", path=path)
-        if len(key) > KEY_BYTES_MAX:
-            raise LimitError(f"{path}: a key is over {KEY_BYTES_MAX} bytes long", path=path)
-        if not key.isascii():
-            _check_text(key, path)
+        _check_key(key, path)
         if type(item) is not str or not item.isascii():
             check(item, f"{path}.{key}", depth + 1)
+
+
+def _check_key(key: Any, path: str) -> None:
+    if type(key) is not str:
+        raise LimitError(f"{path}: the key {key!r} is not a string", path=path)
+    _check_text(key, path)
+    if len(key.encode()) > KEY_BYTES_MAX:
+        raise LimitError(f"{path}: a key is over {KEY_BYTES_MAX} bytes long", path=path)
 
 
 def _check_depth(path: str, depth: int) -> None:

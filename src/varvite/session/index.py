@@ -68,6 +68,11 @@ class Index:
         value: bytes | None = self._db.get(key_bytes(table, key))
         return value
 
+    def get_many(self, keys: list[bytes]) -> list[bytes | None]:
+        """The values of several `key_bytes`, in their order."""
+        values: list[bytes | None] = self._db.get(keys) if keys else []
+        return values
+
     def applied(self) -> Applied | None:
         """How far the index is; None where nothing was applied yet.
 

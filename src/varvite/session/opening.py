@@ -7,8 +7,6 @@ it is refused, with the verb that does it.
 
 from dataclasses import dataclass
 
-import orjson
-
 from varvite.disk.files import Folder, is_folder, read_all, storing
 from varvite.disk.lock import Lock, boot_id
 from varvite.errors import CorruptError, ForeignIndexError, StaleIndexError
@@ -157,6 +155,6 @@ def _replay(
             raise ForeignIndexError(f"{index.path} was made from another history", file=index.path)
         at, crc = block.commit.last, block.commit.crc
         if applied is None or at > applied.seq:
-            records = [orjson.loads(line) for line in journal.record_lines(data, block)]
-            made = projecting.entries(block.commit, records, kind.fold, index)
+            lines = journal.record_lines(data, block)
+            made = projecting.replayed(block.commit, lines, kind.fold, index)
             index.apply(made, projecting.applied(identity.uid, block.commit))

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import orjson
-
 from varvite.clock import now
 from varvite.disk.files import Folder, storing, write_all
 from varvite.disk.lock import Lock
@@ -108,8 +106,7 @@ def _all(
 
 def _take(batch: Batch, identity: Identity, kind: Kind, index: Index, made: "_Streams") -> None:
     lines = [line + b"\n" for line in batch.lines()]
-    records = [orjson.loads(line) for line in lines]
-    entries = projecting.entries(batch.commit, records, kind.fold, index)
+    entries = projecting.replayed(batch.commit, lines, kind.fold, index)
     index.apply(entries, projecting.applied(identity.uid, batch.commit))
     made.append(by_stream(lines))
 

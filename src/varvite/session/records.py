@@ -1,7 +1,7 @@
 """From a caller's records to the lines of a batch: ids, revisions, the envelope, the limits."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,34 +9,49 @@ import orjson
 
 from varvite import ids
 from varvite.errors import InvalidRecordError, LimitError
-from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX, RECORD_BYTES_MAX
-from varvite.session.kind import Entry
+from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX, RECORD_BYTES_MAX, check
+from varvite.session.index import key_bytes
 
 REVISIONS = "record"
 _ENVELOPE = frozenset({"seq", "rev", "prev_seq", "at"})
 _REVISION = struct.Struct("<QI")
 
-Previous = Callable[[str, str], bytes | None]
+ReadMany = Callable[[list[bytes]], list[bytes | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a batch, each with its newline, and the records they hold."""
+    """The lines of a batch, each with its newline, the records they hold, and where ids stand."""
 
     encoded: list[bytes]
     records: list[dict[str, Any]]
+    latest: dict[bytes, bytes]
+
+    def by_stream(self) -> dict[str, list[bytes]]:
+        groups: dict[str, list[bytes]] = {}
+        for record, line in zip(self.records, self.encoded, strict=True):
+            groups.setdefault(record["stream"], []).append(line)
+        return groups
 
 
-def revision_entry(record: dict[str, Any]) -> Entry | None:
-    """Where the record's id stands now; none for a record that the session numbered itself."""
-    stream, record_id, seq = record["stream"], record["id"], record["seq"]
-    if record_id == f"{stream}-{seq}":
-        return None
-    return REVISIONS, f"{stream}\0{record_id}", _REVISION.pack(seq, record["rev"])
+def revisions(records: Iterable[dict[str, Any]]) -> dict[bytes, bytes]:
+    """The index entries that say where each id stands after these records.
+
+    None for a record that the session numbered itself: it is never revised.
+    """
+    return {
+        _revision_key(record["stream"], record["id"]): _REVISION.pack(record["seq"], record["rev"])
+        for record in records
+        if record["id"] != f"{record['stream']}-{record['seq']}"
+    }
+
+
+def _revision_key(stream: str, record_id: str) -> bytes:
+    return key_bytes(REVISIONS, f"{stream}\0{record_id}")
 
 
 def lines(
-    given: Sequence[dict[str, Any]], after_seq: int, at: str, actor: str, read: Previous
+    given: Sequence[dict[str, Any]], after_seq: int, at: str, actor: str, read: ReadMany
 ) -> Lines:
     """Hold the records against their contracts and number them.
 
@@ -45,14 +60,26 @@ def lines(
     """
     _refuse_size(given)
     _validate(given)
-    latest: dict[str, tuple[int, int]] = {}
+    keys = [_key(fields) for fields in given]
+    asked = [key for key in keys if key is not None]
+    latest = dict(zip(asked, read(asked), strict=True))
     encoded, records = [], []
-    for seq, fields in enumerate(given, after_seq + 1):
-        record = _number(fields, seq, at, actor, latest, read)
+    for seq, (fields, key) in enumerate(zip(given, keys, strict=True), after_seq + 1):
+        record = _number(fields, seq, at, actor, latest.get(key) if key else None)
+        if key:
+            latest[key] = _REVISION.pack(seq, record["rev"])
         encoded.append(_encode(record, seq - after_seq - 1))
         records.append(record)
     _refuse_bytes(sum(map(len, encoded)))
-    return Lines(encoded, records)
+    return Lines(encoded, records, {key: value for key, value in latest.items() if value})
+
+
+def _key(fields: dict[str, Any]) -> bytes | None:
+    record_id = fields.get("id")
+    if record_id is None:
+        return None
+    _check_id(record_id, fields["stream"])
+    return _revision_key(fields["stream"], record_id)
 
 
 def _validate(given: Sequence[dict[str, Any]]) -> None:
@@ -60,48 +87,41 @@ def _validate(given: Sequence[dict[str, Any]]) -> None:
 
     groups: dict[str, list[dict[str, Any]]] = {}
     for position, fields in enumerate(given):
-        stream = fields.get("stream")
-        if not isinstance(stream, str):
+        if not isinstance(fields, dict) or not isinstance(fields.get("stream"), str):
             raise InvalidRecordError(f"[{position}].stream is missing", path=f"[{position}].stream")
+        if not isinstance(fields.get("actor", ""), str):
+            path = f"[{position}].actor"
+            raise InvalidRecordError(f"{path} is not a string", path=path)
         if not _ENVELOPE.isdisjoint(fields):
             name = next(iter(_ENVELOPE.intersection(fields)))
             path = f"[{position}].{name}"
             raise InvalidRecordError(f"{path} is the session's to give", path=path)
-        groups.setdefault(stream, []).append(fields)
+        groups.setdefault(fields["stream"], []).append(fields)
     for stream, records in groups.items():
         validate(ids.stream(stream), records)
 
 
 def _number(
-    fields: dict[str, Any],
-    seq: int,
-    at: str,
-    actor: str,
-    latest: dict[str, tuple[int, int]],
-    read: Previous,
+    fields: dict[str, Any], seq: int, at: str, actor: str, previous: bytes | None
 ) -> dict[str, Any]:
+    prev_seq, rev = None, 0
+    if previous is not None:
+        prev_seq, rev = _REVISION.unpack(previous)
+        rev += 1
     stream = fields["stream"]
-    record_id = fields.get("id")
-    rev, prev_seq = 0, None
-    if record_id is None:
-        record_id = f"{stream}-{seq}"
-    else:
-        _check_id(record_id, stream)
-        name = f"{stream}\0{record_id}"
-        previous = latest.get(name) or _stored(read(REVISIONS, name))
-        if previous:
-            prev_seq, rev = previous[0], previous[1] + 1
-        latest[name] = (seq, rev)
     head = {
         "seq": seq,
         "stream": stream,
-        "id": record_id,
+        "id": f"{stream}-{seq}",
         "rev": rev,
         "prev_seq": prev_seq,
         "at": at,
-        "actor": fields.get("actor", actor),
+        "actor": actor,
     }
-    return head | {name: value for name, value in fields.items() if name not in head}
+    record = {**head, **fields}
+    if record["id"] is None:
+        record["id"] = head["id"]
+    return record
 
 
 def _check_id(record_id: Any, stream: str) -> None:
@@ -114,15 +134,12 @@ def _check_id(record_id: Any, stream: str) -> None:
         )
 
 
-def _stored(value: bytes | None) -> tuple[int, int] | None:
-    if value is None:
-        return None
-    seq, rev = _REVISION.unpack(value)
-    return seq, rev
-
-
 def _encode(record: dict[str, Any], position: int) -> bytes:
-    line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError as error:  # a lone surrogate: find where
+        check(record, f"[{position}]")
+        raise InvalidRecordError(f"[{position}]: {error}", path=f"[{position}]") from error
     if len(line) > RECORD_BYTES_MAX:
         path = f"[{position}]"
         raise LimitError(

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import orjson
 
+from varvite import ids
 from varvite.clock import Clock, now
 from varvite.disk.files import Folder, storage_error, storing, write_all
 from varvite.disk.lock import Lock
@@ -30,7 +31,6 @@ from varvite.session.group_sync import GroupSync
 from varvite.session.index import Index
 from varvite.session.journal import Commit, Level, Position
 from varvite.session.kind import Kind
-from varvite.session.streams import by_stream
 
 SEAL_BYTES = 8 << 20
 STATE_EVERY_S = 1.0
@@ -151,12 +151,11 @@ class Writer:
         with self._mutex:
             before = self.files.io.copy()
             self._usable()
-            known = self.index.get(projecting.KEYS, key) if key is not None else None
-            if known:
+            if key is not None and (known := self.index.get(projecting.KEYS, ids.record_id(key))):
                 return _replayed(known)
             self._expect(expected_cursor)
             at = self._clock()
-            made = records.lines(given, self.cursor, at, self.actor, self.index.get)
+            made = records.lines(given, self.cursor, at, self.actor, self.index.get_many)
             block, commit = self._build(made.encoded, key, level, at)
             self._write(block)
             self._unsynced = True
@@ -249,11 +248,13 @@ class Writer:
         self._active.position = Position(
             commit.last, commit.batch, commit.crc, at.epoch, at.offset + size
         )
-        groups = by_stream(made.encoded)
+        groups = made.by_stream()
         self._behind = True
         try:
             self._streams.append(groups)
-            entries = projecting.entries(commit, made.records, self.kind.fold, self.index)
+            entries = projecting.entries(
+                commit, made.records, made.latest, self.kind.fold, self.index
+            )
             self.index.apply(entries, projecting.applied(self.identity.uid, commit))
             self._streams.count(groups)
         except Exception:  # noqa: BLE001  (committed all the same; the next call settles or raises)
