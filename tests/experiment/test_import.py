@@ -1,3 +1,4 @@
+import base64
 import json
 import random
 
@@ -5,6 +6,7 @@ import pytest
 
 from varvite.adapters import pi_log
 from varvite.adapters.pi_log import PiLog
+from varvite.disk.files import Files, Folder
 from varvite.errors import (
     CommitUnknownError,
     LimitError,
@@ -12,7 +14,8 @@ from varvite.errors import (
     SessionStatusError,
     StateConflictError,
 )
-from varvite.experiment.session import Metric
+from varvite.experiment.session import EXPERIMENT, Metric
+from varvite.session.rebuild import rebuild
 
 
 def config(name="S", direction="lower", **more):
@@ -170,6 +173,26 @@ def shifted(session, segments, ordinals):
     return state.runs, state.statuses, state.kept, state.definition, best, kept
 
 
+def test_a_new_generation_says_what_it_measures_though_the_log_does_not(
+    open_session, log, tmp_path
+):
+    session = open_session()
+    session.start(Metric("total_ms", "ms", "maximize"))
+    session.import_log(log([run(1, 10), run(2, 12)]))
+
+    session.import_log(log([run(1, 11)]))
+    session.import_log(log([], end=""))
+
+    configs = [record for record in stored(tmp_path) if record["type"] == "config"]
+    assert [
+        (c["segment"], c["metric_name"], c["direction"], c.get("generation")) for c in configs
+    ] == [
+        (1, "total_ms", "maximize", None),
+        (2, "total_ms", "maximize", 2),
+        (3, "total_ms", "maximize", 3),
+    ]
+
+
 def test_the_runs_of_an_earlier_generation_stay_in_the_history(open_session, log, tmp_path):
     session = open_session()
     session.import_log(log(LOG))
@@ -177,9 +200,53 @@ def test_the_runs_of_an_earlier_generation_stay_in_the_history(open_session, log
     session.import_log(log(LOG[:5]))
 
     records = stored(tmp_path)
-    assert [record["generation"] for record in records] == [1] * 9 + [2] * 5
+    assert [record["generation"] for record in records] == [1] * 9 + [2] * 6
+    assert [record["source_line"] for record in records[9:]] == [None, 1, 2, 3, 4, 5]
     assert len({record["id"] for record in records}) == len(records)
     assert all(record["rev"] == 0 for record in records)
+
+
+def test_a_log_that_grew_in_steps_and_was_rewritten_counts_anew(open_session, log):
+    session = open_session()
+    for cut in (3, 6, len(LOG)):
+        session.import_log(log(LOG[:cut]))
+
+    report = session.import_log(log(LOG[:3]))
+
+    assert (report.generation, report.lines, session.state().runs) == (2, 3, 2)
+    assert [run.ordinal for run in session.kept()] == [7]
+
+
+def test_a_long_line_that_cannot_be_read_is_kept_in_parts_of_their_own_id(
+    open_session, log, tmp_path
+):
+    session = open_session()
+    line = "x" * 1_000_000
+
+    report = session.import_log(log([config(), line, run(1, 2)]))
+
+    parts = stored(tmp_path, "quarantine")
+    assert len({part["id"] for part in parts}) == len(parts) == 4
+    assert b"".join(base64.b64decode(part["raw"]) for part in parts) == line.encode()
+    assert report.quarantined == [(2, "malformed", "kept")]
+    assert session.best().metric == 2
+
+
+def test_a_rebuilt_index_is_the_one_that_grew(open_session, log, tmp_path):
+    session = open_session()
+    session.start(Metric("total_ms"))
+    session.import_log(log(LOG))
+    session.import_log(log(LOG[1:]))
+    session.transition("finalizing")
+    grown, wanted = dict(session._writer.index.items()), facts(session)
+    session._writer.close()
+    with Folder(Files(), str(tmp_path)) as store:
+        rebuild(store, "sort-speed", EXPERIMENT)
+
+    session = open_session()
+
+    assert dict(session._writer.index.items()) == grown
+    assert facts(session) == wanted
 
 
 def test_a_rewritten_log_is_refused_where_other_runs_count(open_session, log):

@@ -64,15 +64,22 @@ def plan(
     """
     if batch.cursor == (cursor_of(before) or LogCursor()):
         return Step([], before)
-    earlier = _continued(batch, before)
+    earlier, records = _continued(batch, before), batch.records
     if before and not earlier:
         _refuse_mixed(source, before, state)
         state = rewound(state)
+        records = [_fresh_config(source, batch, state), *records]
     runs = sum(record.get("type") == "run" for record in batch.records)
     reached = LogState(**asdict(batch.cursor), runs=runs + (earlier.runs if earlier else 0))
     payload = {"source": source, "reached": asdict(reached)}
     event: dict[str, Any] = {"stream": "events", "type": LOG_READ, "payload": payload}
-    return Step([event, *_placed(batch.records, state, uid)], reached)
+    return Step([event, *_placed(records, state, uid)], reached)
+
+
+def _fresh_config(source: str, batch: LogBatch, state: SessionState) -> dict[str, Any]:
+    """The config with which a new generation starts, so that its segment says what it measures."""
+    where = {"source": source, "source_line": None, "generation": batch.cursor.generation}
+    return {"stream": "records", "type": "config", **asdict(state.definition), **where}
 
 
 def _placed(

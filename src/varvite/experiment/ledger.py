@@ -70,7 +70,7 @@ class SessionState:
     """runs, statuses and kept count what counts; ordinal is the last number given to a run.
 
     declared: the definition that the session's own config records gave, from which a
-    foreign log that is read anew starts. kept_before: the kept entries that stopped counting.
+    foreign log that is read anew starts.
     """
 
     status: str = "active"
@@ -80,7 +80,6 @@ class SessionState:
     runs: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     kept: int = 0
-    kept_before: int = 0
     definition: Definition = field(default_factory=Definition)
     declared: Definition = field(default_factory=Definition)
 
@@ -124,8 +123,7 @@ def segment_state(read: Read, segment: int) -> SegmentState | None:
 
 def kept(read: Read) -> Iterator[RunEntry]:
     """The kept runs that count, in the order of their records. One lookup each."""
-    state = session_state(read)
-    for number in range(state.kept_before + 1, state.kept_before + state.kept + 1):
+    for number in range(1, session_state(read).kept + 1):
         run = _run_entry(_stored(read(KEPT, str(number))))
         if run:
             yield run
@@ -166,7 +164,6 @@ def rewound(state: SessionState) -> SessionState:
         runs=0,
         statuses={},
         kept=0,
-        kept_before=state.kept_before + state.kept,
         definition=state.declared,
     )
 
@@ -192,7 +189,7 @@ def _fold_run(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     yield _segment(_with_run(segment, run))
     kept_now = 1 if run.status == "keep" else 0
     if kept_now:
-        yield KEPT, str(state.kept_before + state.kept + 1), orjson.dumps(run)
+        yield KEPT, str(state.kept + 1), orjson.dumps(run)
     yield _session(
         replace(
             state,
