@@ -8,7 +8,7 @@
 --           id             varchar      not null  a hash of kind, ends and origin
 --           rev            bigint       not null  0 creates, later ones replace
 --           prev_seq       bigint       null      the seq that this revision supersedes
---           at             timestamptz  not null  when it was committed, UTC
+--           committed_at   timestamptz  not null  by the writer's clock, UTC
 --           actor          varchar      not null  who appended it
 --           edge_kind      varchar      not null  in_paper, premise_of, concludes, …
 --           src            varchar      not null  node id
@@ -19,7 +19,7 @@
 --           evidence_refs  varchar      null      JSON
 --           response_id    varchar      null      the response that brought it
 --           body           varchar      null      fields beyond these, as JSON
-select e.* exclude (stream)
+select e.* exclude (stream) rename ("at" as committed_at)
 from streams.edges as e
 anti join (
     select session_uid, prev_seq from streams.edges where prev_seq is not null

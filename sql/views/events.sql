@@ -8,10 +8,10 @@
 --           id           varchar      not null  record id
 --           rev          bigint       not null
 --           prev_seq     bigint       null
---           at           timestamptz  not null  when it was committed, UTC
+--           committed_at timestamptz  not null  by the writer's clock, UTC
 --           actor        varchar      not null  who appended it
 --           type         varchar      not null  what happened: batch.submitted, status_changed, …
 --           refs         varchar      null      JSON
 --           payload      varchar      null      JSON
 --           body         varchar      null      fields beyond these, as JSON
-select * exclude (stream) from streams.events
+select * exclude (stream) rename ("at" as committed_at) from streams.events

@@ -29,5 +29,5 @@ select
             'direction', direction
         )
     )::varchar as payload,
-    at as "createdAt"
+    "at" as "createdAt"
 from streams.records

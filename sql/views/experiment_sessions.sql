@@ -19,7 +19,7 @@
 --           updatedAt       timestamptz  not null  UTC, of the last record
 --           finalizedAt     timestamptz  null      UTC, of the first step into finalized
 with touched as (
-    select session_uid, max(at) as updated_at, max(segment) as segment
+    select session_uid, max("at") as updated_at, max(segment) as segment
     from streams.records
     group by session_uid
 ),
@@ -55,7 +55,7 @@ kept as (
 ),
 
 finalized as (
-    select session_uid, min(at) as finalized_at, max(at) as changed_at
+    select session_uid, min("at") as finalized_at, max("at") as changed_at
     from streams.events
     where type = 'status_changed' and json_extract_string(payload, '$.to') = 'finalized'
     group by session_uid

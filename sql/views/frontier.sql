@@ -8,7 +8,7 @@
 --           id           varchar      not null  call id
 --           rev          bigint       not null  0 creates, later ones replace
 --           prev_seq     bigint       null      the seq that this revision supersedes
---           at           timestamptz  not null  when it was committed, UTC
+--           committed_at timestamptz  not null  by the writer's clock, UTC
 --           actor        varchar      not null  who appended it
 --           item_kind    varchar      not null  query, paper, claim_chain or obligation
 --           dedup_key    varchar      null      what a call and its retries have in common
@@ -26,7 +26,7 @@
 --           hits         bigint       null      hits in the answer
 --           new_nodes    bigint       null      variables never seen as a hit before
 --           body         varchar      null      fields beyond these, as JSON
-select f.* exclude (stream)
+select f.* exclude (stream) rename ("at" as committed_at)
 from streams.frontier as f
 anti join (
     select session_uid, prev_seq from streams.frontier where prev_seq is not null

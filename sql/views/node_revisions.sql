@@ -8,7 +8,7 @@
 --           id             varchar      not null  node id
 --           rev            bigint       not null  0 creates, later ones replace
 --           prev_seq       bigint       null      the seq that this revision supersedes
---           at             timestamptz  not null  when it was committed, UTC
+--           committed_at   timestamptz  not null  by the writer's clock, UTC
 --           actor          varchar      not null  who appended it
 --           node_kind      varchar      not null  variable, paper, factor, chain or package
 --           source_key     varchar      null      where it comes from: lkm:<index>:<kind>:<id>
@@ -27,4 +27,4 @@
 --           bucket_ids     varchar[]    null      buckets given with it
 --           metadata       varchar      null      JSON
 --           body           varchar      null      fields beyond these, as JSON
-select * exclude (stream) from streams.nodes
+select * exclude (stream) rename ("at" as committed_at) from streams.nodes

@@ -10,8 +10,8 @@
 --           id           varchar      not null  what the record is about
 --           rev          bigint       not null  0 creates, later ones replace
 --           prev_seq     bigint       null      the seq that it supersedes
---           at           timestamptz  not null  when its batch was committed, UTC
+--           committed_at timestamptz  not null  by the writer's clock, UTC
 --           actor        varchar      not null  who appended it
 --           body         varchar      null      the record's own fields that are not null, as JSON
-select session_id, session_uid, seq, stream, id, rev, prev_seq, at, actor, body
+select session_id, session_uid, seq, stream, id, rev, prev_seq, "at" as committed_at, actor, body
 from streams.all_records

@@ -7,7 +7,7 @@
 --           session_uid   varchar      not null  its identity
 --           seq           bigint       not null  seq of the run's record
 --           id            varchar      not null  record id
---           at            timestamptz  not null  when it was committed, UTC
+--           committed_at  timestamptz  not null  by the writer's clock, UTC
 --           segment       bigint       not null  experiment segment, from 1
 --           ordinal       bigint       null      the run's number in its session, from 1
 --           run_logged    double       null      what a foreign log called it; may repeat
@@ -51,7 +51,7 @@ select
     r.session_uid,
     r.seq,
     r.id,
-    r.at,
+    r."at" as committed_at,
     r.segment,
     r.ordinal,
     r.run_logged,

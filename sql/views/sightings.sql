@@ -8,7 +8,7 @@
 --           id           varchar      not null  record id
 --           rev          bigint       not null  always 0
 --           prev_seq     bigint       null      always null
---           at           timestamptz  not null  when it was committed, UTC
+--           committed_at timestamptz  not null  by the writer's clock, UTC
 --           actor        varchar      not null  who appended it
 --           node_id      varchar      not null  the node that appeared
 --           response_id  varchar      null      the response that it appeared in
@@ -22,4 +22,4 @@
 --           package_ref  varchar      null      another package reference, first met here
 --           bucket_ids   varchar[]    null      buckets given with the hit
 --           body         varchar      null      fields beyond these, as JSON
-select * exclude (stream) from streams.sightings
+select * exclude (stream) rename ("at" as committed_at) from streams.sightings

@@ -38,7 +38,7 @@ def _empty(wanted: Mapping[str, str]) -> str:
 
 def all_records(streams: Iterable[str]) -> str:
     """SELECT text over all `streams`, own fields put together as JSON in `body`."""
-    envelope = ", ".join(["session_id", "session_uid", *ENVELOPE])
+    envelope = ", ".join(map(quoted, ["session_id", "session_uid", *ENVELOPE]))
     return " union all ".join(
         f"select {envelope}, {_body(stream)} as body from streams.{quoted(stream)}"  # noqa: S608
         for stream in sorted(streams)

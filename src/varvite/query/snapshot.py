@@ -5,6 +5,7 @@ up to one cursor. No DuckDB database file exists, so readers, the writer and
 compaction never block one another.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -23,6 +24,8 @@ from varvite.segments.scan import Owner, connect, literal, quoted, select
 from varvite.session import parts
 
 ALL_RECORDS = "all_records"
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_STREAM = re.compile(r"\bstreams\.\"?(\w+)", re.IGNORECASE)
 
 
 class Snapshot:
@@ -67,7 +70,7 @@ class Snapshot:
             CorruptError: a segment that it touches is damaged.
         """
         try:
-            self.make(self._named(sql))
+            self._prepare(sql)
             relation = self.con.sql(sql, params=params)
             if relation is None:
                 raise QueryError("the statement gives no rows", hint="ask with a select")
@@ -85,20 +88,18 @@ class Snapshot:
     def make(self, names: Iterable[str]) -> None:
         """Make the views of these names, and what they stand on."""
         views = statements.views()
-        for name in names:
-            schema, _, plain = name.rpartition(".")
-            if schema in {"streams", '"streams"'}:
-                self._make_stream(plain.strip('"'))
-            elif plain in views and plain not in self._made:
-                statement = views[plain]
-                for stream in sorted(statement.streams):
-                    self._make_stream(stream)
-                self.make(self._named(statement.text))
-                self._made.add(plain)
-                self.con.execute(f"create view {quoted(plain)} as {statement.text}")
+        for name in sorted(set(names) & views.keys()):
+            if name in self._made:
+                continue
+            self._made.add(name)
+            self._prepare(views[name].text)
+            self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
-    def _named(self, sql: str) -> set[str]:
-        return set(self.con.get_table_names(sql, qualified=True))
+    def _prepare(self, sql: str) -> None:
+        """Make whatever of ours the text may name; a word that only looks like it costs a view."""
+        for stream in sorted(set(_STREAM.findall(sql))):
+            self._make_stream(stream)
+        self.make(word.lower() for word in _WORD.findall(_STREAM.sub("", sql)))
 
     def streams(self) -> set[str]:
         """All streams that have a contract, a segment or a line in the tail."""
@@ -170,7 +171,7 @@ class Snapshot:
         self._make_stream(ALL_RECORDS)
         found = self.con.execute(
             "select session_uid, max(seq) from streams.all_records"
-            " where at <= ?::timestamptz group by session_uid",
+            ' where "at" <= ?::timestamptz group by session_uid',
             [moment],
         ).fetchall()
         for name in self._made:

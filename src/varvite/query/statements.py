@@ -9,7 +9,6 @@ from pathlib import Path
 
 from varvite.errors import NotFoundError
 
-_STREAM = re.compile(r"\bstreams\.(\w+)")
 _FIELD = re.compile(
     r"(?P<name>\w+)\s+(?P<type>\S+)(?:\s+(?P<null>not null|null))?(?:\s+(?P<note>.*))?$"
 )
@@ -32,11 +31,6 @@ class Statement:
     params: tuple[Column, ...]
     columns: tuple[Column, ...]
     text: str
-
-    @property
-    def streams(self) -> frozenset[str]:
-        """The streams that the text names itself; `all_records` stands for all of them."""
-        return frozenset(_STREAM.findall(self.text))
 
 
 def folder() -> Traversable:
