@@ -87,19 +87,22 @@ def _reasoning(chain: Object, path: str, index: str, named: list[Named], links: 
     met: dict[str, Named] = {}
     for position, value in enumerate(objects(graph, "nodes", f"{path}.graph")):
         at = f"{path}.graph.nodes[{position}]"
-        met[key(value, "id", at)] = _graph_node(value, at, index, papers)
-    named += met.values()
+        local_id = key(value, "id", at)
+        met[local_id] = _graph_node(value, local_id, at, index, papers)
+        named.append(met[local_id])
     for position, edge in enumerate(objects(graph, "edges", f"{path}.graph")):
         links.append(_graph_link(edge, f"{path}.graph.edges[{position}]", met))
 
 
-def _graph_node(value: Object, path: str, index: str, papers: list[str]) -> Named:
+def _graph_node(value: Object, local_id: str, path: str, index: str, papers: list[str]) -> Named:
     if text(value, "type", path) == "factor":
         return _factor(value, path, index, papers, [])
     provider_id = _provider_id(value, path)
-    local = value["id"]
-    inside = [source_key(index, "paper", bare_id(local))] if local.startswith("paper:") else []
-    return Named(source_key(index, "variable", provider_id), inside, variable(value, path))
+    if local_id.startswith("paper:"):
+        papers = [source_key(index, "paper", bare_id(local_id))]
+    else:
+        papers = []
+    return Named(source_key(index, "variable", provider_id), papers, variable(value, path))
 
 
 def _graph_link(edge: Object, path: str, met: dict[str, Named]) -> Link:

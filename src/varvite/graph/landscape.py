@@ -29,6 +29,8 @@ COUNTED = (
     "papers",
     "edges",
 )
+TOTALLED = tuple(name for name in COUNTED if name != "repeated")
+"""What a session counts over all its batches: what was repeated added nothing to it."""
 
 Record = dict[str, Any]
 
@@ -61,7 +63,7 @@ def plan(given: Iterable[Payload], read: Read, *, key: str | None = None) -> Pla
 
 def _event(counts: dict[str, int], read: Read, key: str | None) -> Record:
     before = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
-    totals = {name: before.get(name, 0) + counts[name] for name in COUNTED}
+    totals = {name: before.get(name, 0) + counts[name] for name in TOTALLED}
     payload: Fields = {"counts": counts, "totals": totals}
     if key is not None:
         payload["key"] = key
@@ -78,7 +80,7 @@ class _Step:
         self.counts = dict.fromkeys(COUNTED, 0)
 
     def take(self, payload: Payload) -> None:
-        response_id = ids.derived("response", payload.file, payload.raw)
+        response_id = payloads.response_id(payload)
         if self._known.is_written("responses", response_id):
             self.counts["repeated"] += 1
             return

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import orjson
 
+from varvite import ids
 from varvite.disk import strict_json
 from varvite.errors import MalformedInputError
 from varvite.graph import hits, lkm
@@ -63,6 +64,21 @@ def read(payload: Payload) -> Delta:
         if error.data.get("file") is not None:
             raise
         _refuse(payload.file, payload.line, payload.offset, error)
+
+
+def response_id(payload: Payload) -> str:
+    """A function of label and text, so that a response is known when it comes again.
+
+    Raises:
+        MalformedInputError: they have no UTF-8 form.
+    """
+    try:
+        return ids.derived("response", payload.file, payload.raw)
+    except UnicodeEncodeError:
+        where = ascii(payload.file)
+        raise MalformedInputError(
+            f"{where}: expected text that has a UTF-8 form", file=where, path="$"
+        ) from None
 
 
 def from_hits(found: list[Object], *, query: str | None = None, file: str = "") -> Payload:
@@ -162,8 +178,9 @@ def _index(value: Object, file: str, line: int | None, offset: int) -> str:
 
 
 def _delta(payload: Payload) -> Delta:
+    data = payload.raw.encode()
     value: Any = strict_json.loads(
-        _bytes(payload), file=payload.file, line=payload.line, offset=payload.offset
+        data, file=payload.file, line=payload.line, offset=payload.offset
     )
     if _SURROGATE_ESCAPE.search(payload.raw):
         surrogate = lone_surrogate(value)
@@ -172,13 +189,6 @@ def _delta(payload: Payload) -> Delta:
     if type(value) is dict and "hits" in value and "code" not in value:
         return hits.read(value, payload.index_id)
     return lkm.read(value, payload.index_id)
-
-
-def _bytes(payload: Payload) -> bytes:
-    try:
-        return payload.raw.encode()
-    except UnicodeEncodeError as error:
-        refuse("$", f"text that has a UTF-8 form (character {error.start})")
 
 
 def _refuse(file: str, line: int | None, offset: int, why: str | MalformedInputError) -> NoReturn:

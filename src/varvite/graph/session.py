@@ -25,9 +25,9 @@ _RAW_BYTES_PER_BATCH = BATCH_BYTES_MAX // 8
 
 
 def summary(read: Read) -> dict[str, Any]:
-    """What was submitted so far, by the names of `landscape.COUNTED`."""
+    """What was submitted so far, by the names of `landscape.TOTALLED`."""
     totals: dict[str, Any] = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
-    return dict.fromkeys(landscape.COUNTED, 0) | totals
+    return dict.fromkeys(landscape.TOTALLED, 0) | totals
 
 
 GRAPH = Kind(
