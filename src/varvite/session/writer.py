@@ -157,11 +157,14 @@ class Writer:
             at = self._clock()
             made = records.lines(given, self.cursor, at, self.actor, self.index.get_many)
             block, commit = self._build(made.encoded, key, level, at)
+            entries = projecting.entries(
+                commit, made.records, made.latest, self.kind.fold, self.index
+            )
             self._write(block)
             self._unsynced = True
             if level == "durable":
                 self._sync()
-            self._commit(commit, made, len(block))
+            self._commit(commit, made, entries, len(block))
             ticket = self._group.wrote()
         if level == "group":
             self._group.wait(ticket)
@@ -243,7 +246,9 @@ class Writer:
             raise CommitUnknownError(f"{self.folder.path}: the sync failed: {error}") from error
         self._unsynced = False
 
-    def _commit(self, commit: Commit, made: records.Lines, size: int) -> None:
+    def _commit(
+        self, commit: Commit, made: records.Lines, entries: dict[bytes, bytes], size: int
+    ) -> None:
         at = self._active.position
         self._active.position = Position(
             commit.last, commit.batch, commit.crc, at.epoch, at.offset + size
@@ -252,9 +257,6 @@ class Writer:
         self._behind = True
         try:
             self._streams.append(groups)
-            entries = projecting.entries(
-                commit, made.records, made.latest, self.kind.fold, self.index
-            )
             self.index.apply(entries, projecting.applied(self.identity.uid, commit))
             self._streams.count(groups)
         except Exception:  # noqa: BLE001  (committed all the same; the next call settles or raises)
