@@ -80,6 +80,17 @@ class Store:
         with self._folder() as folder:
             return listing(folder)
 
+    def session(self, session_id: str) -> dict[str, Any]:
+        """One session's row of `sessions`; takes no lock.
+
+        Raises:
+            SessionNotFoundError, NotASessionError, CorruptError, NewerFormatError
+        """
+        from varvite.session.listing import row
+
+        with self._folder() as folder:
+            return row(folder, session_id)
+
     def graph(
         self, session_id: str, *, create: bool = False, title: str = "", **options: Any
     ) -> "GraphSession":

@@ -28,10 +28,19 @@ def listing(store: Folder) -> list[dict[str, Any]]:
     return [_row(store, name) for name in names(store)]
 
 
+def row(store: Folder, session_id: str) -> dict[str, Any]:
+    """One session at a glance; `counts` and `summary` are those at the cursor `counts_at`.
+
+    Raises:
+        SessionNotFoundError, NotASessionError, CorruptError, NewerFormatError
+    """
+    with Reader(store, session_id) as reader:
+        return _head(reader.identity) | _state(reader)
+
+
 def _row(store: Folder, name: str) -> dict[str, Any]:
     try:
-        with Reader(store, name) as reader:
-            return _head(reader.identity) | _state(reader)
+        return row(store, name)
     except NotASessionError:
         raise
     except VarviteError as error:
