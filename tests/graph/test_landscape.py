@@ -173,6 +173,29 @@ def hits(*given, name="h", **fields):
     return payloads.from_hits(list(given), file=name, **fields)
 
 
+def test_a_normalised_hit_keeps_what_its_shape_promises(graphs):
+    given = {
+        "source_key": "arxiv:1:c",
+        "variable_type": "question",
+        "role": "premise",
+        "title": "t",
+        "content": "c",
+        "content_hash": "h",
+        "score": 2,
+        "bucket_ids": ["b"],
+        "metadata": {"year": 2026},
+    }
+    paper = {"key": "arxiv:1", "doi": "10.1/x", "title": "T"}
+    with graphs.new() as session:
+        session.submit([hits(given | {"rank": 9, "paper": paper}, query="why")])
+
+    records = graphs.records()
+    paper_node, node = records["nodes"]
+    assert node.items() >= (given | {"first_query": "why", "paper_key": "arxiv:1"}).items()
+    assert (paper_node["source_key"], paper_node["title"]) == ("arxiv:1", "T")
+    assert [one["rank"] for one in records["sightings"]] == [9]
+
+
 def test_a_hit_without_a_key_is_known_by_its_content(graphs, make):
     sourced = make.payload(make.search(make.variable("gcn_1")), "a")
     same = {"content": "what gcn_1 says"}

@@ -196,6 +196,8 @@ CASES = [
     ("hits", ("query",), 1, None),
     ("hits", ("hits",), {}, None),
     ("hits", ("hits", 0, "id"), "", None),
+    ("hits", ("hits", 0, "content"), 1, None),
+    ("hits", ("hits", 0, "paper", "title"), 1, None),
     ("hits", ("hits", 0, "score"), [], None),
     ("hits", ("hits", 0, "paper", "id"), MISSING, None),
     ("hits", ("hits", 1, "source_key"), 5, None),

@@ -5,8 +5,9 @@ and a graph whose nodes are claims, questions and factors (`reasoning_chains`).
 """
 
 from varvite.graph.delta import Fields, Link, Named, bare_id, filled, source_key
-from varvite.graph.shape import Object, key, mapping, objects, refuse, text
+from varvite.graph.shape import Object, key, mapping, objects, refuse, text, texts
 
+_VARIABLE_FIELDS = ("type", "role", "title", "content", "content_hash")
 _NOT_A_PREMISE = {"subproblem_of"}
 
 
@@ -25,14 +26,11 @@ def read(data: Object, index: str) -> tuple[list[Named], list[Link]]:
 
 
 def variable(value: Object, path: str) -> Fields:
-    return filled(
-        node_kind="variable",
-        variable_type=text(value, "type", path),
-        role=text(value, "role", path),
-        title=text(value, "title", path),
-        content=text(value, "content", path),
-        content_hash=text(value, "content_hash", path),
-    )
+    node = texts(value, _VARIABLE_FIELDS, path)
+    node["node_kind"] = "variable"
+    if "type" in node:
+        node["variable_type"] = node.pop("type")
+    return node
 
 
 def _named(value: Object, path: str, index: str) -> Named:

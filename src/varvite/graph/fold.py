@@ -44,10 +44,12 @@ def _node_id(record: Record, _read: Read) -> bytes:
 
 
 def _source_keys(node: Record) -> Iterable[str]:
-    if node["node_kind"] != "paper" and "source_key" in node:
-        yield node["source_key"]
-    if node["node_kind"] == "variable" and "content" in node:
-        yield content_key(node["content"])
+    """The last node of some content is the one that a hit without a key is taken for."""
+    kind = node["node_kind"]
+    keys = (node["source_key"],) if kind != "paper" and "source_key" in node else ()
+    if kind != "variable" or "content" not in node:
+        return keys
+    return (*keys, content_key(node["content"]))
 
 
 def _state(node: Record, read: Read) -> bytes:

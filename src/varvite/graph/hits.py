@@ -18,12 +18,23 @@ optional but what names the hit; unknown fields stay in the raw text.
 from typing import Any
 
 from varvite.errors import VarviteError
-from varvite.graph import chains
 from varvite.graph.delta import Delta, Fields, Hit, bare_id, filled, source_key
-from varvite.graph.shape import Object, integer, key, keys, mapping, number, objects, refuse, text
+from varvite.graph.shape import (
+    Object,
+    integer,
+    key,
+    keys,
+    mapping,
+    number,
+    objects,
+    refuse,
+    text,
+    texts,
+)
 from varvite.records.limits import check
 
 RANK_MAX = 1_000_000
+_TEXTS = ("variable_type", "role", "title", "content", "content_hash")
 
 
 def read(payload: Object, index: str) -> Delta:
@@ -41,8 +52,10 @@ def read(payload: Object, index: str) -> Delta:
 
 
 def _hit(hit: Object, path: str, place: int, index: str, papers: dict[str, Fields]) -> Hit:
-    node = chains.variable(hit, path) | filled(
-        package_ref=_optional_key(hit, "package_ref", path), metadata=_metadata(hit, path)
+    node = texts(hit, _TEXTS, path) | filled(
+        node_kind="variable",
+        package_ref=_optional_key(hit, "package_ref", path),
+        metadata=_metadata(hit, path),
     )
     known_by = _source_key(hit, path, index)
     if known_by is None and "package_ref" not in node and "content" not in node:
@@ -78,8 +91,7 @@ def _paper(hit: Object, path: str, index: str, papers: dict[str, Fields]) -> lis
     at = f"{path}.paper"
     whole = _optional_key(paper, "key", at)
     paper_key = whole or source_key(index, "paper", bare_id(key(paper, "id", at)))
-    fields = filled(doi=text(paper, "doi", at), title=text(paper, "title", at))
-    papers[paper_key] = fields | papers.get(paper_key, {})
+    papers[paper_key] = texts(paper, ("doi", "title"), at) | papers.get(paper_key, {})
     return [paper_key]
 
 

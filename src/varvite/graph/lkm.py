@@ -9,7 +9,7 @@ Shapes known: a search (`data.variables`), the evidence of a claim
 from typing import Any
 
 from varvite.graph import chains
-from varvite.graph.delta import Delta, Fields, Hit, ItemKind, bare_id, filled, source_key
+from varvite.graph.delta import Delta, Fields, Hit, ItemKind, bare_id, source_key
 from varvite.graph.shape import (
     Object,
     integer,
@@ -20,6 +20,7 @@ from varvite.graph.shape import (
     objects,
     refuse,
     text,
+    texts,
 )
 
 _SHAPES = ("variables", "evidence_chains", "reasoning_chains", "papers")
@@ -117,9 +118,12 @@ def _keyed_paper(name: str, paper: Any, index: str) -> tuple[str, Fields]:
 
 
 def _paper_fields(paper: Object, path: str) -> Fields:
-    metadata = filled(**{name: text(paper, name, path) for name in _PAPER_FIELDS})
-    return filled(
-        doi=text(paper, "doi", path),
-        title=text(paper, "en_title", path) or text(paper, "zh_title", path),
-        metadata=metadata or None,
-    )
+    fields = texts(paper, ("doi",), path)
+    titles = texts(paper, ("en_title", "zh_title"), path)
+    metadata = texts(paper, _PAPER_FIELDS, path)
+    for title in titles.values():
+        fields["title"] = title
+        break
+    if metadata:
+        fields["metadata"] = metadata
+    return fields

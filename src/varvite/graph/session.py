@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import orjson
 
+from varvite import ids
 from varvite.errors import LimitError
 from varvite.graph import fold, landscape, payloads
 from varvite.graph.payloads import Payload
@@ -117,7 +118,7 @@ class GraphSession:
             StateConflictError: `expected_cursor` is not the session's cursor.
         """
         with self._mutex:
-            if key is not None and self._read(KEYS, key) is not None:
+            if key is not None and self._read(KEYS, ids.record_id(key)) is not None:
                 return self._first_receipt(key)
             cursor = self.cursor if expected_cursor is None else expected_cursor
             asked = (
@@ -161,7 +162,7 @@ class GraphSession:
         return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io)
 
     def _read(self, table: str, key: str) -> bytes | None:
-        return self._writer.index.get(table, key)
+        return self._writer.read(table, key)
 
 
 def _refuse_size(records: list[dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ Null counts as absent everywhere: providers write it for an empty list or text.
 """
 
 import math
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from varvite.errors import MalformedInputError
@@ -23,6 +24,19 @@ def text(owner: Object, name: str, path: str) -> str | None:
     if type(value) is str or value is None:
         return value
     return refuse(f"{path}.{name}", "a string")
+
+
+def texts(owner: Object, names: Iterable[str], path: str) -> dict[str, Any]:
+    """Those of the named fields that hold text, and not the empty one."""
+    found: dict[str, Any] = {}
+    for name in names:
+        value = owner.get(name)
+        if type(value) is str:
+            if value:
+                found[name] = value
+        elif value is not None:
+            refuse(f"{path}.{name}", "a string")
+    return found
 
 
 def key(owner: Object, name: str, path: str) -> str:
