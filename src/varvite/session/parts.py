@@ -90,14 +90,19 @@ def read_header(session: Folder, fd: int) -> Header:
     return journal.read_header(head, session.where(ACTIVE))
 
 
-def batches(session: Folder, after: int = 0) -> Iterator[Batch]:
+def batches(
+    session: Folder, after: int = 0, *, known: tuple[int, int] | None = None
+) -> Iterator[Batch]:
     """The committed batches beyond seq `after`, in order; one part in memory at a time.
 
     Takes no lock: the active part is opened before the sealed ones are listed,
     so a part sealed meanwhile is neither missed nor read twice.
 
+    `known` is the batch and the crc of the commit that ended at `after`.
+
     Raises:
-        CorruptError: a missing part, a broken chain, or bytes that are no batch.
+        CorruptError: a missing part, a broken chain, bytes that are no batch, or
+            another history than the `known` one.
     """
     fd = open_active(session)
     try:
@@ -107,9 +112,9 @@ def batches(session: Folder, after: int = 0) -> Iterator[Batch]:
         for part in wanted:
             data = read_sealed(session, part)
             file = session.where(f"{SEALED}/{part.name}")
-            previous = yield from _part(data, file, previous, after, whole=True)
+            previous = yield from _part(data, file, previous, after, known, whole=True)
         data = read_all(session.files, fd)
-        yield from _part(data, session.where(ACTIVE), previous, after, whole=False)
+        yield from _part(data, session.where(ACTIVE), previous, after, known, whole=False)
     finally:
         session.files.close(fd)
 
@@ -123,7 +128,13 @@ def _wanted(found: list[Sealed], header: Header, after: int) -> list[Sealed]:
 
 
 def _part(
-    data: bytes, file: str, previous: Position | None, after: int, *, whole: bool
+    data: bytes,
+    file: str,
+    previous: Position | None,
+    after: int,
+    known: tuple[int, int] | None,
+    *,
+    whole: bool,
 ) -> Generator[Batch, None, Position]:
     header = journal.read_header(data, file)
     at = header.position
@@ -145,13 +156,28 @@ def _part(
             offset=0,
             batch=at.batch,
         )
+    _refuse_other(known, after, at.seq, (at.batch, header.chain), file)
     for block in journal.blocks(data, at):
+        _refuse_other(known, after, block.commit.last, (block.commit.batch, block.commit.crc), file)
         if block.commit.last > after:
             yield Batch(block.commit, data[block.begin : block.middle])
         at = journal.position(block)
     if whole and at.offset != len(data):
         raise damaged(file, at)
     return at
+
+
+def _refuse_other(
+    known: tuple[int, int] | None, after: int, seq: int, found: tuple[int, int], file: str
+) -> None:
+    if known and seq == after and found != known:
+        raise CorruptError(
+            f"{file} has another history up to seq {after} than the one that was read before",
+            hint="`varvite verify` says what was made from the other one",
+            file=file,
+            offset=0,
+            batch=found[0],
+        )
 
 
 def damaged(file: str, after: Position) -> CorruptError:
