@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from varvite import ids
@@ -183,6 +184,15 @@ class Store:
 
         with self._folder() as folder:
             return Snapshot(folder, sessions=sessions, as_of=as_of).detach()
+
+    def script(self, *, as_of: "AsOf" = None, sessions: list[str] | None = None) -> str:
+        """The views as SQL for a bare DuckDB, over the segments alone; its header says how far."""
+        from varvite.query.script import script
+        from varvite.query.snapshot import Snapshot
+
+        snapshot = partial(Snapshot, sessions=sessions, as_of=as_of, tail=False)
+        with self._folder() as folder, snapshot(folder) as found:
+            return script(found, self.path)
 
     def compact(
         self,

@@ -5,15 +5,15 @@ up to one cursor. No DuckDB database file exists, so readers, the writer and
 compaction never block one another.
 """
 
-import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import duckdb
 
 from varvite.disk.files import Folder
 from varvite.errors import QueryError
-from varvite.query import catalog, relations, statements
+from varvite.query import catalog, naming, relations, statements
 from varvite.query.catalog import AsOf, SessionAt
 from varvite.query.result import Result
 from varvite.query.tail import Tail
@@ -24,17 +24,22 @@ from varvite.segments.scan import Owner, connect, literal, quoted, select
 from varvite.session import parts
 
 ALL_RECORDS = "all_records"
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_STREAM = re.compile(r"\bstreams\.\"?(\w+)", re.IGNORECASE)
 
 
 class Snapshot:
     """The store at one moment. Views are made when they are first asked for."""
 
     def __init__(
-        self, store: Folder, *, sessions: list[str] | None = None, as_of: AsOf = None
+        self,
+        store: Folder,
+        *,
+        sessions: list[str] | None = None,
+        as_of: AsOf = None,
+        tail: bool = True,
     ) -> None:
         """Fix the moment: read the manifest and each session's end; nothing of history yet.
+
+        Without `tail` each session ends where its segments do.
 
         Raises:
             SessionNotFoundError, CorruptError, NewerFormatError, InputError
@@ -42,6 +47,8 @@ class Snapshot:
         self._store = store
         self.manifest: Manifest = manifest.load(store)
         self.sessions: list[SessionAt] = catalog.sessions(store, self.manifest, sessions)
+        if not tail:
+            self.sessions = [replace(one, cursor=one.compacted) for one in self.sessions]
         self._tail = Tail()
         self._tail_read = self._detached = False
         self._made: set[str] = set()
@@ -66,10 +73,11 @@ class Snapshot:
         """Run one statement and materialise its answer.
 
         Raises:
-            QueryError: what DuckDB says of the statement.
+            QueryError: not one statement that asks, or what DuckDB says of it.
             CorruptError: a segment that it touches is damaged.
         """
         try:
+            naming.check_asks(self.con, sql)
             self._prepare(sql)
             relation = self.con.sql(sql, params=params)
             if relation is None:
@@ -96,10 +104,12 @@ class Snapshot:
             self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
     def _prepare(self, sql: str) -> None:
-        """Make whatever of ours the text may name; a word that only looks like it costs a view."""
-        for stream in sorted(set(_STREAM.findall(sql))):
-            self._make_stream(stream)
-        self.make(word.lower() for word in _WORD.findall(_STREAM.sub("", sql)))
+        """Make what the statement reads. A stream that there is not stays unmade, for DuckDB to miss."""
+        found = naming.named(self.con, sql)
+        if found.streams:
+            for stream in sorted(found.streams & (self.streams() | {ALL_RECORDS})):
+                self._make_stream(stream)
+        self.make(statements.views() if found.listing else found.views)
 
     def streams(self) -> set[str]:
         """All streams that have a contract, a segment or a line in the tail."""
