@@ -46,7 +46,7 @@ def verify(store: Folder, segment: Segment) -> None:
     file = f"{store.where(LAKE)}/{segment.path}"
     try:
         with store.folder(LAKE) as lake, lake.folder(folder_name) as folder:
-            size, crc = _size_and_crc(folder, name)
+            size, crc = size_and_crc(folder, name)
     except OSError as error:
         raise damaged(file, os.strerror(error.errno or 0)) from None
     if (size, crc) != (segment.bytes, segment.crc32):
@@ -62,7 +62,8 @@ def damaged(file: str, what: str) -> CorruptError:
     )
 
 
-def _size_and_crc(folder: Folder, name: str) -> tuple[int, int]:
+def size_and_crc(folder: Folder, name: str) -> tuple[int, int]:
+    """Of a whole file, read in pieces."""
     fd = folder.open(name)
     try:
         size = crc = 0

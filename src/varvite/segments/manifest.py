@@ -41,6 +41,13 @@ class Span(NamedTuple):
     rows: int
 
 
+class Deleted(NamedTuple):
+    """A session that is gone, since when."""
+
+    id: str
+    at: str
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A Parquet file of one stream. `path` is relative to `_lake`, `sessions` by uid."""
@@ -59,14 +66,19 @@ class Segment:
 class Manifest:
     """One generation; 0 is the empty one of a store that was never compacted.
 
-    sessions: by uid. deleted: by uid, the time; their rows may still lie in live files.
+    sessions: by uid. deleted: by uid; their rows may still lie in live files.
     """
 
     generation: int = 0
     at: str = ""
     sessions: Mapping[str, Through] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
-    deleted: Mapping[str, str] = field(default_factory=dict)
+    deleted: Mapping[str, Deleted] = field(default_factory=dict)
+
+    def ids(self) -> dict[str, str]:
+        """Session ids by uid, of all whose rows may lie in a segment."""
+        deleted = {uid: one.id for uid, one in self.deleted.items()}
+        return deleted | {uid: one.id for uid, one in self.sessions.items()}
 
     def compacted(self, uid: str) -> int:
         """The seq through which segments hold the session; 0 for none of it."""
@@ -132,7 +144,7 @@ def decode(data: bytes, file: str, generation: int) -> Manifest:
             values["at"],
             {uid: Through(*one) for uid, one in values["sessions"].items()},
             tuple(_segment(one) for one in values["segments"]),
-            dict(values["deleted"]),
+            {uid: Deleted(*one) for uid, one in values["deleted"].items()},
         )
     except (KeyError, TypeError, AttributeError, ValueError):
         made = Manifest()
@@ -149,7 +161,7 @@ def encode(manifest: Manifest) -> bytes:
             "at": manifest.at,
             "sessions": {uid: list(one) for uid, one in sorted(manifest.sessions.items())},
             "segments": [_values(one) for one in manifest.segments],
-            "deleted": dict(sorted(manifest.deleted.items())),
+            "deleted": {uid: list(one) for uid, one in sorted(manifest.deleted.items())},
         }
     )
 
