@@ -5,7 +5,7 @@ import json
 import pytest
 
 from varvite.errors import MalformedInputError
-from varvite.graph import fold, payloads
+from varvite.graph import fold, landscape, payloads
 
 
 def kinds(records):
@@ -353,3 +353,78 @@ def test_every_index_of_the_table_is_named_with_a_stream_that_the_session_has():
     names = {table.name for table in fold.TABLES}
 
     assert names >= {"seen_source", "paper", "package_ref", "node", "bucket_membership"}
+
+
+def test_a_node_that_a_chain_placed_in_its_paper_has_one_edge_to_it(graphs, make):
+    nodes = [{"id": "paper:1::P1", "global_id": "gcn_1", "type": "claim", "content": "x"}]
+    chain = {"graph": {"nodes": nodes, "edges": []}}
+    with graphs.new() as session:
+        session.submit([make.payload({"code": 0, "data": {"reasoning_chains": [chain]}}, "a")])
+        session.submit([make.payload(make.search(make.variable("gcn_1")), "b")])
+
+    assert [edge["edge_kind"] for edge in graphs.records()["edges"]] == ["in_paper"]
+
+
+def test_a_hit_is_in_each_of_its_papers_and_shows_the_representative_one(graphs, make):
+    hit = make.variable("gcn_1", package="paper:2")
+    hit["provenance"]["source_packages"] = ["paper:1", "paper:2", "paper:3"]
+
+    with graphs.new() as session:
+        session.submit([make.payload(make.search(hit))])
+
+    records = graphs.records()
+    names = {node["id"]: node["source_key"][-1] for node in records["nodes"]}
+    assert [names[edge["dst"]] for edge in records["edges"]] == ["2", "1", "3"]
+    assert records["nodes"][0]["paper_key"] == "lkm:bohrium:paper:2"
+
+
+def test_the_list_of_papers_tells_more_than_a_hit_does(graphs, make):
+    hit = make.variable("gcn_1", paper={"en_title": "short"})
+    papers = {"paper:1": {"id": "1", "en_title": "long", "doi": "10.1/x"}}
+
+    with graphs.new() as session:
+        session.submit([make.payload(make.search(hit, papers=papers))])
+
+    (paper,) = [node for node in graphs.records()["nodes"] if node["node_kind"] == "paper"]
+    assert (paper["title"], paper["doi"]) == ("long", "10.1/x")
+
+
+def test_a_later_revision_of_a_node_keeps_its_sightings(graphs, make):
+    given = [make.payload(make.search(make.variable("gcn_1")), name) for name in "ab"]
+    with graphs.new() as session:
+        session.submit(given[:1])
+        node = graphs.records()["nodes"][0]
+        revised = {"stream": "nodes", "id": node["id"], "node_kind": "variable"}
+        session._writer.append([revised | {"projection": "applied"}])
+        session.submit(given[1:])
+
+    assert [one["count"] for one in graphs.records()["sightings"]] == [1, 2]
+
+
+class Reads:
+    """An index that counts what it is asked, by table."""
+
+    def __init__(self, read):
+        self._read, self.asked = read, []
+
+    def __call__(self, table, key):
+        self.asked.append(table)
+        return self._read(table, key)
+
+
+def test_a_hit_costs_one_lookup_where_it_is_known_and_two_where_it_is_new(graphs, make):
+    known = [make.variable(f"gcn_{number}") for number in range(30)]
+    new = [make.variable(f"gcn_{number}") for number in range(100, 130)]
+    with graphs.new() as session:
+        session.submit([make.payload(make.search(*known), "a")])
+        reads = Reads(session._read)
+        landscape.plan([make.payload(make.search(*known, *new), "b")], reads)
+
+    counts = {table: reads.asked.count(table) for table in set(reads.asked)}
+    assert counts == {
+        "record": 1,  # the response
+        fold.NODE: 60,
+        fold.SEEN_SOURCE: 30,
+        fold.PAPER: 1,
+        fold.TOTAL: 1,
+    }

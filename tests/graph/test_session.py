@@ -51,6 +51,17 @@ def test_a_batch_of_nothing_new_is_not_committed(graphs, make):
     assert (again.repeated, again.io, nothing.repeated) == (1, {}, 0)
 
 
+def test_what_was_repeated_is_told_and_not_added_up(graphs, make):
+    given = [make.payload(make.search(make.variable("gcn_1")), name) for name in "ab"]
+    with graphs.new() as session:
+        session.submit(given[:1])
+        receipt = session.submit(given)
+
+        assert receipt.repeated == 1
+        assert "repeated" not in session.status()
+    assert "repeated" not in graphs.records()["events"][-1]["payload"]["totals"]
+
+
 def test_a_batch_of_too_many_records_is_refused_with_the_remedy(graphs, make):
     variables = [make.variable(f"gcn_{number}") for number in range(1000)]
     given = [make.payload(make.search(*variables), name) for name in "abcdefghijk"]

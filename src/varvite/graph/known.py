@@ -54,7 +54,7 @@ class Known:
     def __init__(self, read: Read) -> None:
         self._read = read
         self._owners: dict[tuple[str, str], str] = {}
-        self._states: dict[str, State] = {}
+        self._states: dict[str, State | None] = {}
         self._papers: dict[str, Paper] = {}
         self._calls: dict[str, Call] = {}
         self._written: set[tuple[str, str]] = set()
@@ -97,12 +97,10 @@ class Known:
         return known
 
     def state(self, node_id: str) -> State | None:
-        state = self._states.get(node_id)
-        if state is None:
+        if node_id not in self._states:
             stored = self._read(fold.NODE, node_id)
-            if stored is not None:
-                state = self._states[node_id] = State(*orjson.loads(stored))
-        return state
+            self._states[node_id] = None if stored is None else State(*orjson.loads(stored))
+        return self._states[node_id]
 
     def see(self, node_id: str, state: State) -> None:
         self._states[node_id] = state
