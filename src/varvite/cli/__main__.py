@@ -1,0 +1,3 @@
+from varvite.cli.main import main
+
+main()

@@ -1,0 +1,169 @@
+"""`varvite experiment`: configure, append runs, follow a foreign log, see where it stands."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from varvite.cli.answer import Answer, show
+from varvite.cli.lazy import LazyGroup
+from varvite.cli.recovery import note_recovered
+from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
+from varvite.errors import InputError, MalformedInputError, SessionExistsError
+
+if TYPE_CHECKING:
+    from varvite.experiment.importing import ImportReport
+
+_HERE = "varvite.cli.experiment"
+_DIRECTIONS = ("minimize", "maximize")
+
+
+@click.group(
+    cls=LazyGroup,
+    verbs={
+        "init": f"{_HERE}:init",
+        "append": f"{_HERE}:append",
+        "import": f"{_HERE}:import_log",
+        "status": f"{_HERE}:status",
+    },
+)
+def experiment() -> None:
+    """Experiment sessions: configure, run, keep or discard."""
+
+
+@click.command(cls=Verb)
+@click.argument("session_id", metavar="SESSION")
+@click.option("--metric", "metric_name", required=True, help="Name of what is optimised.")
+@click.option("--unit", default="", help="Unit of the metric.")
+@click.option("--direction", type=click.Choice(_DIRECTIONS), default="minimize", show_default=True)
+@click.option("--name", help="Name of the first segment.")
+@click.option("--title", default="", help="Title of the session.")
+@wait_option
+@pass_settings
+def init(
+    settings: Settings,
+    *,
+    session_id: str,
+    metric_name: str,
+    unit: str,
+    direction: str,
+    name: str | None,
+    title: str,
+    wait_s: float,
+) -> None:
+    """Make a session, and say what it measures."""
+    from varvite.experiment.session import Metric
+
+    store = settings.open()
+    if store.exists(session_id):
+        raise SessionExistsError(f"{session_id} exists", hint="append to it, or choose another id")
+    with store.experiment(session_id, create=True, title=title, wait_s=wait_s) as session:
+        receipt = session.start(Metric(metric_name, unit, direction), name=name)
+        show(settings, Answer.one({"session_id": session_id} | asdict(receipt)))
+
+
+@click.command(cls=Verb)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option("--session", "session_id", required=True, metavar="SESSION")
+@click.option("--key", help="Idempotency key: the same one again adds nothing.")
+@wait_option
+@pass_settings
+def append(
+    settings: Settings, *, file: Any, session_id: str, key: str | None, wait_s: float
+) -> None:
+    """Append config, run, hook or finalize records as one batch.
+
+    FILE (or stdin) has one JSON object, a list of them, or one a line.
+    """
+    records = list(_records(file.read(), getattr(file, "name", "stdin")))
+    with settings.open().experiment(session_id, wait_s=wait_s) as session:
+        note_recovered(settings, session.recovered)
+        receipt = session.append_records(records, key=key)
+        show(settings, Answer.one({"session_id": session_id} | asdict(receipt)))
+
+
+def _records(data: bytes, file: str) -> Iterator[dict[str, Any]]:
+    """The records in `data`: of one JSON value over any number of lines, or one a line."""
+    from varvite.disk import strict_json
+
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    whole = data.lstrip()[:1] == b"[" or _opens_only(lines)
+    if whole:
+        value = strict_json.loads(data.strip(), file=file)
+        for record in value if isinstance(value, list) else [value]:
+            yield _object(record, file, 1)
+        return
+    for number, line in lines:
+        yield _object(strict_json.loads(line, file=file, line=number), file, number)
+
+
+def _opens_only(lines: list[tuple[int, bytes]]) -> bool:
+    """Whether the first line begins an object that a later one ends."""
+    return len(lines) > 1 and not lines[0][1].strip().endswith(b"}")
+
+
+def _object(value: Any, file: str, line: int) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise MalformedInputError(f"{file}:{line}: not an object", file=file, line=line)
+    return value
+
+
+@click.command(name="import", cls=Verb)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--session", "session_id", required=True, metavar="SESSION")
+@click.option("--create", is_flag=True, help="Make the session where there is none.")
+@click.option("--title", default="", help="Title of a session that is made.")
+@click.option("--source", help="The log's name in the session.  [default: the file's name]")
+@click.option(
+    "--closed", is_flag=True, help="Nobody writes to it any more: its last line needs no newline."
+)
+@wait_option
+@pass_settings
+def import_log(
+    settings: Settings,
+    *,
+    file: str,
+    session_id: str,
+    create: bool,
+    title: str,
+    source: str | None,
+    closed: bool,
+    wait_s: float,
+) -> None:
+    """Take over a pi-autoresearch log as it lies there; again, and only what is new is added."""
+    from varvite.adapters.pi_log import PiLog
+
+    store, log = settings.open(), PiLog(file, source=source, closed=closed)
+    options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
+    with store.experiment(session_id, **options) as session:
+        note_recovered(settings, session.recovered)
+        report = session.import_log(log)
+        _note_quarantined(settings, report)
+        show(settings, Answer.one({"session_id": session_id} | _report(report)))
+
+
+def _report(report: "ImportReport") -> dict[str, Any]:
+    """The report, its lists in full."""
+    values = asdict(report)
+    for name in ("quarantined", "defaulted"):
+        values[name] = [one._asdict() for one in getattr(report, name)]
+    return values
+
+
+def _note_quarantined(settings: Settings, report: "ImportReport") -> None:
+    if report.quarantined:
+        settings.note(f"{len(report.quarantined)} lines could not be read and are kept as they are")
+
+
+@click.command(cls=Verb)
+@click.argument("session_id", metavar="SESSION")
+@pass_settings
+def status(settings: Settings, session_id: str) -> None:
+    """Where a session stands: baseline, best, kept; takes no lock, reads no history."""
+    found = settings.open().session(session_id)
+    if found["kind"] != "experiment":
+        raise InputError(f"{session_id} is a session of kind {found['kind']}, not experiment")
+    names = ("session_id", "title", "cursor", "updated", "counts")
+    row = {name: found[name] for name in names} | found["summary"]
+    show(settings, Answer.one(row | {"counts_at": found["counts_at"]}))

@@ -1,0 +1,36 @@
+"""`varvite rebuild`: everything but the journal, made anew from it."""
+
+from collections.abc import Sequence
+
+import click
+
+from varvite.cli.answer import Answer, show
+from varvite.cli.progress import Bar
+from varvite.cli.settings import Settings, Verb, pass_settings
+from varvite.cli.values import values
+from varvite.store import Store
+
+COLUMNS = ("session", "cursor", "records", "bytes_read", "seconds")
+
+
+@click.command(cls=Verb)
+@click.argument("session_ids", metavar="SESSION...", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="All sessions of the store.")
+@pass_settings
+def rebuild(settings: Settings, *, session_ids: tuple[str, ...], every: bool) -> None:
+    """Make index, stream files and state of sessions anew from their journals."""
+    store = settings.open()
+    rows = []
+    with Bar(settings) as bar:
+        for name in _names(store, session_ids, every=every):
+            done = store.rebuild(
+                name, progress=lambda seq, last, name=name: bar(f"rebuilding {name}", seq, last)
+            )
+            rows.append(values(done))
+    show(settings, Answer.many(rows, COLUMNS))
+
+
+def _names(store: Store, given: Sequence[str], *, every: bool) -> Sequence[str]:
+    if bool(given) == every:
+        raise click.UsageError("name sessions, or say --all")
+    return [row["session_id"] for row in store.sessions()] if every else given

@@ -1,0 +1,18 @@
+"""`varvite repair`: what is damaged goes to quarantine, what can be made anew is."""
+
+import click
+
+from varvite.cli.answer import Answer, show
+from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
+from varvite.cli.values import values
+
+COLUMNS = ("file", "what", "done")
+
+
+@click.command(cls=Verb)
+@dry_run_option
+@pass_settings
+def repair(settings: Settings, *, dry_run: bool) -> None:
+    """Move what is damaged to quarantine, and make anew what can be; delete nothing."""
+    done = settings.open().repair(dry_run=dry_run)
+    show(settings, Answer.many(map(values, done), COLUMNS))
