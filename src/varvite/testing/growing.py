@@ -1,0 +1,89 @@
+"""Sessions with a history of any size, laid down fast: no sync, large batches, one seed.
+
+They are what appending the same records one by one would have left, but for the
+size of the batches.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from random import Random
+from typing import Any, TypeVar
+
+from varvite.experiment.session import Metric
+from varvite.graph.session import GRAPH
+from varvite.samples import search, words
+from varvite.session.writer import Writer
+from varvite.store import Store
+
+RESPONSES_PER_BATCH = 200
+RECORDS_PER_BATCH = 5_000
+RUN_STATUSES = ("keep", "discard", "crash", "checks_failed")
+RUN_WEIGHTS = (65, 28, 5, 2)
+REVISED_SHARE = 0.3
+
+_Item = TypeVar("_Item")
+
+
+def graph(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
+    """A graph session with at least `records` records of sampled search responses."""
+    with store.graph(session_id, create=True, level="fast") as session:
+        for batch in batches(search.responses(seed, records), RESPONSES_PER_BATCH):
+            session.submit([response.payload() for response in batch])
+
+
+def experiment(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
+    """An experiment session of one config and `records - 1` runs."""
+    metric = Metric("total_ms", "ms")
+    with store.experiment(session_id, metric=metric, create=True, level="fast") as session:
+        for batch in batches(runs(seed, records - 1), RECORDS_PER_BATCH):
+            session.append_records(batch)
+
+
+def revised(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
+    """A session of `records` node records, of which REVISED_SHARE revise earlier ones."""
+    store.graph(session_id, create=True).close()
+    with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (records of its own making, below what a graph session takes)
+        for batch in batches(nodes(seed, records), RECORDS_PER_BATCH):
+            writer.append(batch)
+
+
+def runs(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """Run records as `append_records` takes them, about 600 bytes each when committed."""
+    rng = Random(seed)  # noqa: S311  (samples, not secrets)
+    for number in range(count):
+        status = rng.choices(RUN_STATUSES, RUN_WEIGHTS)[0]
+        yield {
+            "type": "run",
+            "status": status,
+            "metric": None if status == "crash" else round(rng.gauss(900, 50), 3),
+            "metrics": {"wall_s": round(rng.lognormvariate(3, 1), 2), "tests": rng.randrange(99)},
+            "commit": f"{rng.getrandbits(28):07x}",
+            "description": words.sentence(rng),
+            "payload": {"asi": {"hypothesis": words.sentence(rng)}, "tokens": number % 9_000},
+        }
+
+
+def nodes(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """Node records, about 450 bytes each when committed; some ids come again."""
+    rng = Random(seed)  # noqa: S311  (samples, not secrets)
+    known = 0
+    for _ in range(count):
+        number = rng.randrange(known) if known and rng.random() < REVISED_SHARE else known
+        known = max(known, number + 1)
+        yield {
+            "stream": "nodes",
+            "id": f"variable_{number:016x}",
+            "node_kind": rng.choice(("variable", "factor", "chain")),
+            "source_key": f"lkm:bohrium:variable:gcn_{number:016x}",
+            "role": rng.choice(("premise", "conclusion")),
+            "content": words.sentence(rng),
+            "score": rng.random(),
+            "projection": "none",
+            "metadata": {"year": rng.randrange(1980, 2026)},
+        }
+
+
+def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
