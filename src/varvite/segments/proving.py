@@ -5,8 +5,9 @@ number; of every SAMPLE_EVERY-th row every field. `verify(deep=True)` samples ev
 """
 
 import zlib
+from array import array
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,8 @@ from varvite.errors import CorruptError
 from varvite.records.contracts import stream_columns, stream_json
 from varvite.segments.gathering import Gathered
 from varvite.segments.scan import BODY, Owner
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def prove(table: pa.Table, gathered: Gathered) -> None:
@@ -40,7 +43,8 @@ def samples(table: pa.Table, stream: str, chosen: Iterable[tuple[int, Owner, byt
         CorruptError
     """
     picked = list(chosen)
-    rows = table.take(pa.array([row for row, _, _ in picked], pa.int64())).to_pylist()
+    taken = table.take(_rows([row for row, _, _ in picked]))
+    rows = pa.table([_plain(column) for column in taken.columns], taken.column_names).to_pylist()
     for found, (_, owner, line) in zip(rows, picked, strict=True):
         wanted = expected(stream, owner, orjson.loads(line))
         if _decoded(stream, found) != wanted:
@@ -48,7 +52,7 @@ def samples(table: pa.Table, stream: str, chosen: Iterable[tuple[int, Owner, byt
 
 
 def expected(stream: str, owner: Owner, record: dict[str, Any]) -> dict[str, Any]:
-    """The row that a record must give; JSON fields and `body` decoded."""
+    """The row that a record must give; JSON fields and `body` decoded, times as microseconds."""
     kinds = stream_columns(stream)
     row = {"session_id": owner.id, "session_uid": owner.uid}
     row |= {name: _value(record.get(name), kind) for name, kind in kinds.items()}
@@ -67,31 +71,47 @@ def heads(table: pa.Table) -> int:
 def _head_bytes(batch: pa.RecordBatch) -> memoryview:
     record_id = pc.replace_substring(batch.column("id"), "\\", "\\\\")
     record_id = pc.replace_substring(record_id, '"', '\\"')
-    previous = pc.fill_null(pc.cast(batch.column("prev_seq"), pa.string()), "null")
     joined = pc.binary_join_element_wise(
-        '{"seq":',
+        _text('{"seq":'),
         pc.cast(batch.column("seq"), pa.string()),
-        ',"stream":"',
+        _text(',"stream":"'),
         batch.column("stream"),
-        '","id":"',
+        _text('","id":"'),
         record_id,
-        '","rev":',
+        _text('","rev":'),
         pc.cast(batch.column("rev"), pa.string()),
-        ',"prev_seq":',
-        previous,
-        "",
+        _text(',"prev_seq":'),
+        pc.fill_null(pc.cast(batch.column("prev_seq"), pa.string()), _text("null")),
+        _text(""),
     )
-    joined = pc.cast(joined, pa.large_string())
-    _, offsets, data = joined.buffers()
+    _, offsets, data = pc.cast(joined, pa.large_string()).buffers()
     ends = memoryview(offsets).cast("q")[: len(joined) + 1]
     return memoryview(data)[ends[0] : ends[-1]]
+
+
+@cache
+def _text(value: str) -> pa.Scalar:
+    """A string for pyarrow, made from its bytes: `pa.scalar` would import pandas."""
+    data = value.encode()
+    ends = pa.py_buffer(array("i", [0, len(data)]))
+    return pa.StringArray.from_buffers(1, ends, pa.py_buffer(data))[0]
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Times as integers: as Python objects they would import pandas."""
+    return column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def _rows(numbers: list[int]) -> pa.Array:
+    data = pa.py_buffer(array("q", numbers))
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, data])
 
 
 def _value(value: Any, kind: str) -> Any:
     if value is None:
         return None
     if kind == "TIMESTAMPTZ":
-        return datetime.fromisoformat(value)
+        return (datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1)
     return float(value) if kind == "DOUBLE" else value
 
 
