@@ -7,7 +7,7 @@
 --           segment    bigint       not null  from 1
 --           seq        bigint       not null  unique in its session
 --           type       varchar      not null  config, run, hook, finalize or patch
---           payload    varchar      not null  JSON: what was given, with the record's typed fields
+--           payload    varchar      not null  JSON: what was given, under the record's typed fields
 --           createdAt  timestamptz  not null  when it was committed, UTC
 select
     id,
@@ -16,18 +16,29 @@ select
     seq,
     type,
     json_merge_patch(
-        coalesce(payload, '{}'),
-        json_object(
-            'status', status,
-            'metric', metric,
-            'metrics', metrics::json,
-            'commit', commit,
-            'description', description,
-            'name', name,
-            'metricName', metric_name,
-            'metricUnit', metric_unit,
-            'direction', direction
-        )
+        case json_type(payload)
+            when 'OBJECT' then payload
+            when 'ARRAY' then '{"payload":' || payload || '}'
+            else '{}'
+        end,
+        coalesce(body, '{}'),
+        '{' || array_to_string(
+            list_filter(
+                [
+                    '"status":' || to_json(status),
+                    '"metric":' || to_json(metric),
+                    '"metrics":' || metrics,
+                    '"commit":' || to_json(commit),
+                    '"description":' || to_json(description),
+                    '"name":' || to_json(name),
+                    '"metricName":' || to_json(metric_name),
+                    '"metricUnit":' || to_json(metric_unit),
+                    '"direction":' || to_json(direction)
+                ],
+                lambda field: field is not null
+            ),
+            ','
+        ) || '}'
     )::varchar as payload,
     "at" as "createdAt"
 from streams.records

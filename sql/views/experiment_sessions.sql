@@ -3,24 +3,28 @@
 -- One pass over the experiment records and the events; cost grows with them.
 --
 -- columns:  id              varchar      not null  the session's name
---           name            varchar      not null  of the last config, else the title, else the id
---           projectId       varchar      null      of the last config's payload: project_id
+--           name            varchar      not null  as configs gave it last, else the title, else the id
+--           projectId       varchar      null      of the last payload that a config gave: project_id
 --           status          varchar      not null  active, finalizing, finalized or archived
 --           metric          varchar      not null  JSON: name, unit, direction of the current segment
 --           currentSegment  bigint       not null  from 1
---           maxIterations   bigint       null      of the last config's payload: max_iterations
---           workingDir      varchar      null      of the last config's payload: working_dir
+--           maxIterations   bigint       null      of that payload: max_iterations
+--           workingDir      varchar      null      of that payload: working_dir
 --           baselineRunId   varchar      null      first run of the current segment
 --           bestRunId       varchar      null      best run of the current segment
 --           keptRunIds      varchar      not null  JSON list, in order
---           tags            varchar      not null  JSON list, of the last config's payload: tags
---           metadata        varchar      null      JSON: the last config's payload
+--           tags            varchar      not null  JSON list, of that payload: tags
+--           metadata        varchar      null      JSON: that payload
 --           createdAt       timestamptz  not null  UTC
---           updatedAt       timestamptz  not null  UTC, of the last record
+--           updatedAt       timestamptz  not null  UTC, of the last record or event
 --           finalizedAt     timestamptz  null      UTC, of the first step into finalized
 with touched as (
-    select session_uid, max("at") as updated_at, max(segment) as segment
-    from streams.records
+    select session_uid, arg_max("at", seq) as updated_at, max(segment) as segment
+    from (
+        select session_uid, seq, "at", segment from streams.records
+        union all
+        select session_uid, seq, "at", null from streams.events
+    )
     group by session_uid
 ),
 
@@ -55,7 +59,7 @@ kept as (
 ),
 
 finalized as (
-    select session_uid, min("at") as finalized_at, max("at") as changed_at
+    select session_uid, arg_min("at", seq) as finalized_at
     from streams.events
     where type = 'status_changed' and json_extract_string(payload, '$.to') = 'finalized'
     group by session_uid

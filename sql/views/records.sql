@@ -14,4 +14,4 @@
 --           actor        varchar      not null  who appended it
 --           body         varchar      null      the record's own fields that are not null, as JSON
 select session_id, session_uid, seq, stream, id, rev, prev_seq, "at" as committed_at, actor, body
-from streams.all_records
+from streams._all

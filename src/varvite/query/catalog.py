@@ -2,26 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Protocol
 
 from varvite import ids
 from varvite.clock import format_utc
 from varvite.disk.files import Folder
-from varvite.errors import InputError, NotASessionError, SessionNotFoundError
+from varvite.errors import CorruptError, InputError, NotASessionError, SessionNotFoundError
 from varvite.segments.manifest import Manifest
-from varvite.session import listing
+from varvite.session import listing, parts
 from varvite.session.identity import Identity
 from varvite.session.reader import Reader
 
-AsOf = int | str | datetime | Mapping[str, int] | None
-"""A cursor of the one session asked, a UTC time, or a cursor a session."""
+
+class Receipt(Protocol):
+    """What an append or a submit returned."""
+
+    @property
+    def cursor(self) -> int: ...
+
+
+AsOf = int | str | datetime | Mapping[str, int] | Receipt | None
+"""A cursor of the one session asked, or a receipt of its; a UTC time; or a cursor a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAt:
-    """A session as the snapshot sees it. `compacted`: through which seq segments hold it."""
+    """A session as the snapshot sees it.
 
+    name: its directory's. compacted: through which seq segments hold it.
+    """
+
+    name: str
     identity: Identity
     cursor: int
     compacted: int
@@ -33,57 +45,110 @@ def sessions(store: Folder, manifest: Manifest, only: list[str] | None) -> list[
     Raises:
         SessionNotFoundError, CorruptError, NewerFormatError
     """
-    names = listing.names(store) if only is None else [ids.session_id(name) for name in only]
+    names = listing.names(store) if only is None else [*dict.fromkeys(map(ids.session_id, only))]
     found = []
     for name in names:
         try:
             with Reader(store, name) as reader:
-                compacted = manifest.compacted(reader.identity.uid)
-                found.append(SessionAt(reader.identity, reader.cursor, compacted))
+                found.append(_at(name, reader, manifest.compacted(reader.identity.uid)))
         except (NotASessionError, SessionNotFoundError):
             if only is not None:
                 raise
+    _refuse_copies(store, found)
     return found
 
 
-def cutoffs(as_of: AsOf, found: list[SessionAt]) -> dict[str, int] | str | None:
-    """`as_of` as a seq a session uid, as a UTC time, or None for the newest.
+def _refuse_copies(store: Folder, found: list[SessionAt]) -> None:
+    """Rows belong to a uid: those of a copied directory would count twice."""
+    names: dict[str, str] = {}
+    for one in found:
+        first = names.setdefault(one.identity.uid, one.name)
+        if first != one.name:
+            raise CorruptError(
+                f"{one.name} is a copy of {first}: both have one uid",
+                hint="keep one of the two in this store",
+                file=store.where(one.name),
+                offset=0,
+            )
+
+
+def _at(name: str, reader: Reader, compacted: int) -> SessionAt:
+    """Where the session stands.
 
     Raises:
-        InputError: a bare cursor for several sessions, or a session that is not asked.
+        CorruptError: segments hold what its journal does not.
+    """
+    if compacted > reader.cursor:
+        file = reader.folder.where(parts.ACTIVE)
+        raise CorruptError(
+            f"{file} ends at seq {reader.cursor}, and segments hold seqs up to {compacted}",
+            hint="the journal was cut or replaced: restore it, then run `varvite verify`",
+            file=file,
+            offset=0,
+        )
+    return SessionAt(name, reader.identity, reader.cursor, compacted)
+
+
+def cutoffs(store: Folder, as_of: AsOf, found: list[SessionAt]) -> dict[str, int] | str | None:
+    """`as_of` as a cursor a session uid, as a UTC time, or None for the newest.
+
+    Reads one journal part a cursor, to see that it is one.
+
+    Raises:
+        InputError: a bare cursor for several sessions, a session that is not asked, or
+            a seq that is no cursor: inside a batch, or not committed yet.
     """
     if as_of is None:
         return None
-    if isinstance(as_of, datetime):
-        return format_utc(as_of)
-    if isinstance(as_of, str):
+    if isinstance(as_of, datetime | str):
         return _time(as_of)
-    if isinstance(as_of, int):
-        if len(found) != 1:
-            raise InputError(
-                f"cursor {as_of} of which of {len(found)} sessions?",
-                hint="name one session, or give SESSION=CURSOR pairs",
-            )
-        return {found[0].identity.uid: as_of}
-    return _by_name(as_of, found)
+    pairs = as_of if isinstance(as_of, Mapping) else _pair(as_of, found)
+    at = {one.name: one for one in found}
+    cut = {one.identity.uid: one.cursor for one in found}
+    for name, cursor in pairs.items():
+        if name not in at:
+            raise InputError(f"no session {name[:80]!r} among those asked")
+        _check_cursor(store, at[name], cursor)
+        cut[at[name].identity.uid] = cursor
+    return cut
 
 
-def _time(text: str) -> str:
+def _time(moment: datetime | str) -> str:
+    """The moment in UTC, which it is taken for where it names no zone."""
     try:
-        return format_utc(datetime.fromisoformat(text))
-    except ValueError:
+        read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        return format_utc(read if read.tzinfo else read.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         raise InputError(
-            f"{text[:80]!r} is no time", hint="ISO 8601, as 2026-01-31T12:00Z"
+            f"{str(moment)[:80]!r} is no time", hint="ISO 8601, as 2026-01-31T12:00Z"
         ) from None
 
 
-def _by_name(pairs: Mapping[str, int], found: list[SessionAt]) -> dict[str, int]:
-    uids = {one.identity.id: one.identity.uid for one in found}
-    for name in pairs:
-        if name not in uids:
-            raise InputError(f"no session {name[:80]!r} among those asked")
-    cut = {one.identity.uid: one.cursor for one in found}
-    return cut | {uids[name]: cursor for name, cursor in pairs.items()}
+def _pair(as_of: int | Receipt, found: list[SessionAt]) -> dict[str, int]:
+    cursor = as_of if isinstance(as_of, int) else as_of.cursor
+    if len(found) != 1:
+        raise InputError(
+            f"cursor {cursor} of which of {len(found)} sessions?",
+            hint="name one session, or give SESSION=CURSOR pairs",
+        )
+    return {found[0].name: cursor}
+
+
+def _check_cursor(store: Folder, one: SessionAt, cursor: int) -> None:
+    name = one.name
+    if not 0 <= cursor <= one.cursor:
+        raise InputError(
+            f"{name} has no cursor {cursor}", hint=f"its cursors go from 0 to {one.cursor}"
+        )
+    if cursor == one.cursor:
+        return
+    with store.folder(name) as session:
+        inside = next(iter(parts.batches(session, cursor))).commit
+    if inside.first <= cursor:
+        raise InputError(
+            f"{name} has no cursor {cursor}: a batch goes from {inside.first} to {inside.last}",
+            hint=f"{inside.first - 1} is before that batch, {inside.last} is after it",
+        )
 
 
 def row(one: SessionAt, cursor: int) -> tuple[Any, ...]:

@@ -6,6 +6,8 @@ from varvite.records.contracts import stream_columns, stream_json
 from varvite.records.fields import ENVELOPE
 from varvite.segments.scan import columns, literal, quoted
 
+_TIME_AS_JSON = '"%Y-%m-%dT%H:%M:%S.%fZ"'
+
 
 def relation(
     stream: str, paths: Iterable[str], tail: str | None, *, where: str | None = None
@@ -63,4 +65,6 @@ def _pair(stream: str, name: str) -> str:
 def _value(stream: str, name: str) -> str:
     if name in stream_json(stream):
         return quoted(name)
+    if stream_columns(stream)[name] == "TIMESTAMPTZ":
+        return f"strftime(timezone('UTC', {quoted(name)}), {literal(_TIME_AS_JSON)})"
     return f"to_json({quoted(name)})::varchar"

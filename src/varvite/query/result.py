@@ -1,6 +1,7 @@
 """An answer: columns and rows, handed on to whatever the caller works with."""
 
 import html
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +18,8 @@ class Result:
     """A materialised answer. Any library that takes the Arrow stream interface takes it whole."""
 
     def __init__(self, table: pa.Table) -> None:
-        self._table = table
+        """A column whose name an earlier one has gets a number, so that none is lost as a key."""
+        self._table = table.rename_columns(_distinct(table.column_names))
 
     def __len__(self) -> int:
         return int(self._table.num_rows)
@@ -41,7 +43,8 @@ class Result:
 
     def df(self) -> "pd.DataFrame":
         """As a pandas DataFrame; needs pandas."""
-        return self._table.to_pandas()
+        frame: pd.DataFrame = self._table.to_pandas()
+        return frame
 
     def rows(self) -> list[tuple[Any, ...]]:
         columns = [column.to_pylist() for column in self._table.columns]
@@ -62,6 +65,15 @@ class Result:
         more = len(self) - len(shown)
         foot = f"<caption>{more} more rows</caption>" if more else ""
         return f"<table>{foot}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    made: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(1))
+        free = (one for one in chain([name], numbered) if one not in made)
+        made[next(free)] = None
+    return list(made)
 
 
 def _cells(row: dict[str, Any]) -> str:

@@ -23,7 +23,8 @@ from varvite.segments.manifest import Manifest, Segment
 from varvite.segments.scan import Owner, connect, literal, quoted, select
 from varvite.session import parts
 
-ALL_RECORDS = "all_records"
+ALL_RECORDS = "_all"
+"""Every stream's records in one relation. No stream can have this name."""
 
 
 class Snapshot:
@@ -55,7 +56,7 @@ class Snapshot:
         self.con = connect()
         self.con.execute("create schema streams; create schema catalog; create schema tail")
         self._cut: dict[str, int] | None = None
-        cut = catalog.cutoffs(as_of, self.sessions)
+        cut = catalog.cutoffs(store, as_of, self.sessions)
         self._cut = self._at_time(cut) if isinstance(cut, str) else cut
         self._make_catalog()
 
@@ -104,10 +105,10 @@ class Snapshot:
             self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
     def _prepare(self, sql: str) -> None:
-        """Make what the statement reads. A stream that there is not stays unmade, for DuckDB to miss."""
+        """Make what the statement reads; a stream that there is not is left for DuckDB to miss."""
         found = naming.named(self.con, sql)
         if found.streams:
-            for stream in sorted(found.streams & (self.streams() | {ALL_RECORDS})):
+            for stream in sorted(found.streams & {ALL_RECORDS, *self.streams()}):
                 self._make_stream(stream)
         self.make(statements.views() if found.listing else found.views)
 
@@ -131,7 +132,11 @@ class Snapshot:
 
     def _relation(self, stream: str) -> str:
         self._read_tail()
-        wanted = [segment for segment in self.manifest.segments if self._touches(segment, stream)]
+        wanted = [
+            segment
+            for segment in self.manifest.segments
+            if segment.stream == stream and self._holds(segment)
+        ]
         check.verified(self._store, wanted)
         paths = [manifest.path_of(self._store, segment) for segment in wanted]
         return relations.relation(stream, paths, self._tail_of(stream), where=self._where())
@@ -147,9 +152,13 @@ class Snapshot:
         self.con.execute(f"create table {name} as {select(stream, path)}")
         return f"select * from {name}"  # noqa: S608  (quoted)
 
-    def _touches(self, segment: Segment, stream: str) -> bool:
-        asked = {one.identity.uid for one in self.sessions}
-        return segment.stream == stream and not asked.isdisjoint(segment.sessions)
+    def _holds(self, segment: Segment) -> bool:
+        """Whether it may hold rows of this snapshot."""
+        return any(
+            one.identity.uid in segment.sessions
+            and segment.sessions[one.identity.uid].first <= self._cursor(one)
+            for one in self.sessions
+        )
 
     def _read_tail(self) -> None:
         if self._tail_read:
@@ -157,7 +166,7 @@ class Snapshot:
         self._tail_read = True
         for one in self.sessions:
             if one.cursor > one.compacted:
-                with self._store.folder(one.identity.id) as folder:
+                with self._store.folder(one.name) as folder:
                     owner = Owner(one.identity.id, one.identity.uid)
                     beyond = parts.batches(folder, one.compacted)
                     self._tail.add(owner, _upto(beyond, one.cursor))
@@ -180,7 +189,7 @@ class Snapshot:
         """The last seq of each session that was committed by `moment`."""
         self._make_stream(ALL_RECORDS)
         found = self.con.execute(
-            "select session_uid, max(seq) from streams.all_records"
+            f"select session_uid, max(seq) from streams.{ALL_RECORDS}"  # noqa: S608  (a constant)
             ' where "at" <= ?::timestamptz group by session_uid',
             [moment],
         ).fetchall()
@@ -213,6 +222,7 @@ class Snapshot:
                 self.generation,
             )
             for one in self.manifest.segments
+            if self._holds(one)
         ]
         if files:
             self.con.executemany("insert into catalog.segments values (?, ?, ?, ?, ?, ?, ?)", files)
