@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import count
 from typing import Self
@@ -18,6 +18,9 @@ from varvite.errors import DiskFullError, StorageError
 
 DIR_MODE = 0o700
 FILE_MODE = 0o600
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO})
+"""What the kernel says where a name is no file of ours, a symbolic link included."""
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _serial = count()
 
@@ -51,7 +54,7 @@ class Files:
 
     def open(self, name: str, flags: int, *, dir_fd: int | None = None) -> int:
         self.io.opens += 1
-        flags |= os.O_CLOEXEC | os.O_NOFOLLOW
+        flags |= os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a planted FIFO must not hang
         return os.open(name, flags, FILE_MODE, dir_fd=dir_fd)
 
     def close(self, fd: int) -> None:
@@ -111,7 +114,7 @@ class Folder:
     def __init__(self, files: Files, path: str, *, parent: "Folder | None" = None) -> None:
         """Open the directory; `path` is one name below `parent` where that is given."""
         self.files = files
-        self.path: str = os.path.join(parent.path, path) if parent else path
+        self.path: str = os.path.join(parent.path, path) if parent else os.path.abspath(path)
         self.fd: int = files.open(
             path, os.O_RDONLY | os.O_DIRECTORY, dir_fd=parent.fd if parent else None
         )
@@ -183,15 +186,23 @@ class Folder:
         With `sync` a crash leaves one of the two; without it, perhaps an empty file.
         """
         temporary = f"{name}.{os.getpid()}-{next(_serial)}.tmp"
-        fd = self.create(temporary, data)
+        try:
+            self._write_whole(temporary, data, sync=sync)
+            self.rename(temporary, name)
+        except OSError:
+            with suppress(OSError):
+                self.remove(temporary)
+            raise
+        if sync:
+            self.sync()
+
+    def _write_whole(self, name: str, data: bytes, *, sync: bool) -> None:
+        fd = self.create(name, data)
         try:
             if sync:
                 self.files.sync(fd)
         finally:
             self.files.close(fd)
-        self.rename(temporary, name)
-        if sync:
-            self.sync()
 
     def rename(self, old: str, new: str, *, to: "Folder | None" = None) -> None:
         self.files.rename(old, new, old_dir=self.fd, new_dir=(to or self).fd)

@@ -31,6 +31,8 @@ def read_line(text: bytes | memoryview) -> tuple[str, dict[str, Any], int, int] 
     except orjson.JSONDecodeError:
         return None
     kind = match[2].decode()
+    if not isinstance(values[kind], dict):
+        return None
     return kind, values[kind], int(match[3]), len(match[1])
 
 

@@ -7,11 +7,13 @@ so a part proves itself from its header, and its header from the part before.
 
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from varvite.disk import proof
 from varvite.errors import CorruptError, NewerFormatError
+from varvite.records.limits import INT64_MAX
 
 FORMAT = 1
 COMMIT_PREFIX = b'{"commit":{'
@@ -36,12 +38,14 @@ class Header:
     """First line of a part.
 
     chain: the crc it goes on from. streams: records and bytes of each before the part.
+    format: the version that wrote it.
     """
 
     uid: str
     position: Position
     chain: int
     streams: dict[str, tuple[int, int]]
+    format: int = FORMAT
 
     @property
     def first(self) -> int:
@@ -50,7 +54,10 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The line that makes a block a batch."""
+    """The line that makes a block a batch.
+
+    synced: the last batch that was known to be on disk when this one was written.
+    """
 
     batch: int
     first: int
@@ -59,8 +66,12 @@ class Commit:
     key: str | None
     epoch: int
     level: Level
+    synced: int
     at: str
     crc: int = field(default=0)
+
+
+_WRITTEN = [each.name for each in fields(Commit) if each.name != "crc"]
 
 
 class Block(NamedTuple):
@@ -87,46 +98,65 @@ def header_line(uid: str, at: Position, streams: dict[str, tuple[int, int]]) -> 
 
 
 def read_header(data: bytes, file: str) -> Header:
-    """The header of the part that `data` begins.
+    """The header of the part that `data` begins, of a newer format too if it can be read.
 
     Raises:
         CorruptError: no header, or a damaged one.
-        NewerFormatError: a format that this version does not read.
+        NewerFormatError: a newer format's header, of another shape.
     """
     end = data.find(b"\n", 0, LINE_BYTES_MAX) + 1
     parsed = proof.read_line(data[:end]) if end else None
     if parsed is None or parsed[0] != "journal":
         raise CorruptError(f"{file}, byte 0: no journal header", file=file, offset=0, batch=0)
     _, values, crc, covered = parsed
-    refuse_newer(values.get("format"), file)
-    try:
-        at = Position(values["seq"], values["batch"], crc, values["epoch"], end)
-        streams = {name: (pair[0], pair[1]) for name, pair in values["streams"].items()}
-        proved = zlib.crc32(memoryview(data)[:covered], values["chain"]) == crc
-        header = Header(values["uid"], at, values["chain"], streams)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError):
-        proved = False
-    if not proved:
-        raise CorruptError(
-            f"{file}, byte 0: damaged header", file=file, offset=0, batch=0
-        ) from None
+    header = _header(values, crc, end)
+    if header is None:
+        refuse_newer(values.get("format"), file)
+    if header is None or zlib.crc32(memoryview(data)[:covered], header.chain) != crc:
+        raise CorruptError(f"{file}, byte 0: damaged header", file=file, offset=0, batch=0)
     return header
 
 
+def _header(values: dict[str, Any], crc: int, end: int) -> Header | None:
+    try:
+        at = Position(values["seq"], values["batch"], crc, values["epoch"], end)
+        streams = {name: (pair[0], pair[1]) for name, pair in values["streams"].items()}
+        numbers = [*at, values["chain"], values["format"], *chain.from_iterable(streams.values())]
+        header = Header(values["uid"], at, values["chain"], streams, values["format"])
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return None
+    return header if all(map(is_count, numbers)) and isinstance(header.uid, str) else None
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value of a file is a whole number that no counter of ours exceeds."""
+    return type(value) is int and 0 <= value <= INT64_MAX
+
+
 def refuse_newer(found: Any, file: str) -> None:
+    """Refuse what a newer version wrote, where it is to be written or cannot be read."""
     if isinstance(found, int) and found > FORMAT:
         raise NewerFormatError(
-            f"{file} has format {found}; this version knows formats up to {FORMAT}",
-            hint="upgrade varvite to read it",
+            f"{file} has format {found}; this version writes format {FORMAT}",
+            hint="upgrade varvite to write here; reading works as far as the bytes are known",
             found=found,
             known=FORMAT,
         )
 
 
 def build(
-    lines: Sequence[bytes], after: Position, *, key: str | None, level: Level, at: str
+    lines: Sequence[bytes],
+    after: Position,
+    *,
+    key: str | None,
+    level: Level,
+    at: str,
+    synced: int | None = None,
 ) -> tuple[bytes, Commit]:
-    """One block for `lines` (each with its newline), and its commit with the crc."""
+    """One block for `lines` (each with its newline), and its commit with the crc.
+
+    `synced` is the last batch known to be on disk, the one before by default.
+    """
     body = b"".join(lines)
     values: dict[str, Any] = {
         "batch": after.batch + 1,
@@ -136,6 +166,7 @@ def build(
         "key": key,
         "epoch": after.epoch,
         "level": level,
+        "synced": after.batch if synced is None else synced,
         "at": at,
     }
     closing = proof.line("commit", values, body=body, seed=after.crc)
@@ -184,30 +215,43 @@ def _commit(data: bytes, begin: int, middle: int, end: int, seed: int) -> Commit
     parsed = proof.read_line(data[middle:end])
     if parsed is None:
         return None
-    _, values, crc, covered = parsed
-    if zlib.crc32(memoryview(data)[begin : middle + covered], seed) != crc:
+    kind, values, crc, covered = parsed
+    if zlib.crc32(memoryview(data)[begin : middle + covered], seed) != crc or kind != "commit":
         return None
     try:
-        return Commit(**values)
-    except TypeError:
+        commit = Commit(**{name: values[name] for name in _WRITTEN}, crc=crc)
+    except KeyError:
         return None
+    counts = (commit.batch, commit.first, commit.last, commit.size, commit.epoch, commit.synced)
+    texts = (commit.level, commit.at, commit.key or "")
+    sound = all(map(is_count, counts)) and all(isinstance(text, str) for text in texts)
+    return commit if sound else None
 
 
 def later_commit(data: bytes, after: Position) -> int | None:
-    """The offset of a commit line beyond the bad region at `after`, if there is one.
+    """The offset of a commit line that proves the bytes at `after` to be damage, if there is one.
 
-    Batches are written one after another, so the commit of a batch later than
-    the next one means damage in the middle, not a torn end.
+    That is a whole batch which does not begin at `after`, or a later batch that was
+    written when the next one had been synced. What was never synced may be torn
+    anywhere, so other commit lines beyond prove nothing.
     """
     begin = data.find(b"\n" + COMMIT_PREFIX, max(after.offset - 1, 0)) + 1
     while begin:
         end = data.find(b"\n", begin, begin + LINE_BYTES_MAX) + 1
         parsed = proof.read_line(data[begin:end])
-        if parsed and _int(parsed[1].get("batch")) > after.batch + 1:
+        if parsed and _proves_damage(data, begin, parsed, after):
             return begin
         begin = data.find(b"\n" + COMMIT_PREFIX, begin) + 1
     return None
 
 
-def _int(value: Any) -> int:
-    return value if isinstance(value, int) else 0
+def _proves_damage(
+    data: bytes, at: int, parsed: tuple[str, dict[str, Any], int, int], after: Position
+) -> bool:
+    _, values, crc, covered = parsed
+    batch, synced, size = (values.get(name) for name in ("batch", "synced", "size"))
+    if is_count(synced) and is_count(batch) and batch > synced > after.batch:
+        return True
+    if batch != after.batch + 1 or not is_count(size) or size > at:
+        return False
+    return zlib.crc32(memoryview(data)[at - size : at + covered], after.crc) == crc

@@ -4,7 +4,7 @@ import re
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-from varvite.disk.files import Folder, read_all
+from varvite.disk.files import ABSENT, Folder, read_all, storing
 from varvite.errors import CorruptError, NotASessionError
 from varvite.session import journal
 from varvite.session.journal import Commit, Header, Position
@@ -12,6 +12,7 @@ from varvite.session.journal import Commit, Header, Position
 ACTIVE = "events.ndjson"
 SEALED = "journal"
 PART_BYTES_MAX = 64 << 20
+_CONFLICT = b"<<<<<<< "
 _NAME = re.compile(r"(\d{12})\.ndjson(\.zst)?")
 
 
@@ -39,7 +40,7 @@ def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
 
     Where a part lies there plain and compressed, the plain one is named.
     """
-    with session.folder(SEALED) as folder:
+    with _sealed_folder(session) as folder:
         matches = [match for name in folder.names() if (match := _NAME.fullmatch(name))]
     found = {int(match[1]): match[0] for match in reversed(matches)}
     return [
@@ -50,11 +51,26 @@ def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
 def read_sealed(session: Folder, part: Sealed) -> bytes:
     """The bytes of a sealed part, decompressed; it may be compressed meanwhile."""
     plain = sealed_name(part.first)
-    with session.folder(SEALED) as folder:
+    with _sealed_folder(session) as folder:
         try:
             return folder.read(plain)
         except FileNotFoundError:
-            return decompress(folder.read(f"{plain}.zst"), folder.where(f"{plain}.zst"))
+            packed = folder.where(f"{plain}.zst")
+        try:
+            return decompress(folder.read(f"{plain}.zst"), packed)
+        except FileNotFoundError:
+            raise CorruptError(f"{packed} is missing", file=packed, offset=0) from None
+
+
+def _sealed_folder(session: Folder) -> Folder:
+    where = session.where(SEALED)
+    with storing(f"opening {where}"):
+        try:
+            return session.folder(SEALED)
+        except OSError as error:
+            if error.errno not in ABSENT:
+                raise
+            raise CorruptError(f"{where} is missing", file=where, offset=0) from None
 
 
 def decompress(data: bytes, file: str) -> bytes:
@@ -76,17 +92,20 @@ def decompress(data: bytes, file: str) -> bytes:
 
 
 def open_active(session: Folder) -> int:
-    try:
-        return session.open(ACTIVE)
-    except OSError:
-        raise NotASessionError(
-            f"{session.where(ACTIVE)} is missing", file=session.where(ACTIVE)
-        ) from None
+    where = session.where(ACTIVE)
+    with storing(f"opening {where}"):
+        try:
+            return session.open(ACTIVE)
+        except OSError as error:
+            if error.errno not in ABSENT:
+                raise
+            raise NotASessionError(f"{where} is missing", file=where) from None
 
 
 def read_header(session: Folder, fd: int) -> Header:
     """The header of the active part. One read, whatever the part's size."""
-    head = session.files.pread(fd, journal.LINE_BYTES_MAX, 0)
+    with storing(f"reading {session.where(ACTIVE)}"):
+        head = session.files.pread(fd, journal.LINE_BYTES_MAX, 0)
     return journal.read_header(head, session.where(ACTIVE))
 
 
@@ -164,7 +183,28 @@ def _part(
         at = journal.position(block)
     if whole and at.offset != len(data):
         raise damaged(file, at)
+    refuse_damage(data, file, at)
     return at
+
+
+def refuse_damage(data: bytes, file: str, at: Position) -> None:
+    """Take what follows `at` for a batch being written or torn, unless it proves to be damage.
+
+    Raises:
+        CorruptError
+    """
+    torn = data[at.offset :]
+    if torn.startswith(_CONFLICT):
+        line = data.count(b"\n", 0, at.offset) + 1
+        raise CorruptError(
+            f"{file}, line {line}: git conflict markers",
+            hint="take one side whole: git checkout --ours (or --theirs)",
+            file=file,
+            offset=at.offset,
+            batch=at.batch + 1,
+        )
+    if torn and journal.later_commit(data, at) is not None:
+        raise damaged(file, at)
 
 
 def _refuse_other(

@@ -11,7 +11,7 @@ from varvite.disk.files import Folder, storing
 from varvite.errors import CorruptError
 from varvite.session import journal
 from varvite.session.journal import Block, Header, Position
-from varvite.session.parts import ACTIVE, damaged
+from varvite.session.parts import ACTIVE, refuse_damage
 
 QUARANTINE = "quarantine"
 
@@ -33,14 +33,12 @@ def scan(data: bytes, header: Header, file: str, *, seen: int) -> list[Block]:
     `seen` is a seq that is known to have been committed.
 
     Raises:
-        CorruptError: what follows is damage: a later commit stands beyond it, or
+        CorruptError: what follows is damage: a commit beyond it proves that, or
             the part ends before `seen`.
     """
     found = list(journal.blocks(data, header.position))
     at = end(found, header)
-    beyond = journal.later_commit(data, at)
-    if beyond is not None:
-        raise damaged(file, at)
+    refuse_damage(data, file, at)
     if at.seq < seen:
         raise CorruptError(
             f"{file} ends at seq {at.seq}, but seq {seen} was committed",
