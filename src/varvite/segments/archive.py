@@ -33,11 +33,11 @@ def finished(session: Folder, compacted: int) -> list[parts.Sealed]:
     finally:
         session.files.close(fd)
     found = parts.sealed(session, before=active)
-    ends = [part.first - 1 for part in found[1:]] + [active - 1]
+    next_firsts = [part.first for part in found[1:]] + [active]
     return [
         part
-        for part, end in zip(found, ends, strict=True)
-        if end <= compacted and part.name == parts.sealed_name(part.first)
+        for part, next_first in zip(found, next_firsts, strict=False)
+        if next_first <= compacted + 1 and part.name == parts.sealed_name(part.first)
     ]
 
 
