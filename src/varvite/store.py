@@ -159,17 +159,19 @@ class Store:
     ) -> "Result":
         """Ask the store: fresh to the last commit, no ingest step.
 
-        `query` is a statement or the name of one in sql/queries. `as_of` is a cursor
-        (of the one session asked), SESSION to cursor pairs, or a UTC time.
+        `query` is a statement or the name of one in sql/queries. `as_of` is a cursor or
+        a receipt (of the one session asked), SESSION to cursor pairs, or a UTC time.
 
         Raises:
-            QueryError, CorruptError, SessionNotFoundError, InputError
+            QueryError, CorruptError, SessionNotFoundError, NotFoundError, InputError
         """
         from varvite.query import statements
         from varvite.query.snapshot import Snapshot
 
-        text = statements.query(query).text if query.isidentifier() else query
-        given = dict(params) if isinstance(params, Mapping) else params
+        text, given = query, dict(params) if isinstance(params, Mapping) else params
+        if query.isidentifier():
+            named = statements.query(query)
+            text, given = named.text, named.bound(params)
         with self._folder() as folder, Snapshot(folder, sessions=sessions, as_of=as_of) as snapshot:
             return snapshot.ask(text, given)
 

@@ -1,13 +1,15 @@
 """The SQL that ships with the package: one statement a file, its header the contract."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
-from varvite.errors import NotFoundError
+from varvite.errors import InputError, NotFoundError
 
 _FIELD = re.compile(
     r"(?P<name>\w+)\s+(?P<type>\S+)(?:\s+(?P<null>not null|null))?(?:\s+(?P<note>.*))?$"
@@ -24,13 +26,31 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement with what its header promises. `text` is the SQL without the header."""
+    """A statement with what its header promises. `text` is the SQL without the header.
+
+    summary: what it answers. details: what it costs.
+    """
 
     name: str
     summary: str
+    details: str
     params: tuple[Column, ...]
     columns: tuple[Column, ...]
     text: str
+
+    def bound(self, given: Mapping[str, Any] | list[Any] | None) -> dict[str, Any]:
+        """A value for each parameter; one that may be null is so where none is given.
+
+        Raises:
+            InputError: a parameter that is missing, or that there is not.
+        """
+        values = dict(given) if isinstance(given, Mapping) else {}
+        names = {param.name for param in self.params}
+        missing = {param.name for param in self.params if not param.nullable} - values.keys()
+        if (given and not isinstance(given, Mapping)) or missing or not values.keys() <= names:
+            known = ", ".join(f"{param.name} {param.type}" for param in self.params) or "none"
+            raise InputError(f"{self.name} is not asked that way", hint=f"its parameters: {known}")
+        return dict.fromkeys(sorted(names)) | values
 
 
 def folder() -> Traversable:
@@ -74,6 +94,7 @@ def parse(name: str, text: str) -> Statement:
     header = [line[2:].removeprefix(" ") for line in lines if line.startswith("--")]
     body = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
     prose = [line for line in header if not _section(line) and not line.startswith("  ")]
+    summary, _, details = "\n".join(prose).partition("\n\n")
     fields: dict[str, list[Column]] = {"params": [], "columns": []}
     section = ""
     for line in header:
@@ -82,7 +103,8 @@ def parse(name: str, text: str) -> Statement:
             fields[section].append(_column(line.removeprefix(f"{section}:").strip()))
     return Statement(
         name,
-        " ".join(prose).strip(),
+        summary.replace("\n", " "),
+        details.strip().replace("\n", " "),
         tuple(fields["params"]),
         tuple(fields["columns"]),
         body,
