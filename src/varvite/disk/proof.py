@@ -38,8 +38,9 @@ def read_line(text: bytes | memoryview) -> tuple[str, dict[str, Any], int, int] 
 
 def document(values: dict[str, Any]) -> bytes:
     """A small JSON file, readable by people, with its crc as the last key."""
-    crc = zlib.crc32(orjson.dumps(values, option=orjson.OPT_SORT_KEYS))
-    return orjson.dumps(values | {"crc": crc}, option=orjson.OPT_INDENT_2) + b"\n"
+    plain = orjson.loads(orjson.dumps(values))  # what is read again: a dataclass is not sorted
+    crc = zlib.crc32(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS))
+    return orjson.dumps(plain | {"crc": crc}, option=orjson.OPT_INDENT_2) + b"\n"
 
 
 def read_document(data: bytes, file: str) -> dict[str, Any]:
