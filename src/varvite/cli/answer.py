@@ -26,7 +26,7 @@ _JSON_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows under columns. single: one thing, written as an object rather than a list."""
+    """Rows under columns, no two of one name. single: one thing, an object rather than a list."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -41,8 +41,7 @@ class Answer:
         return cls(columns, [[row.get(name) for name in columns] for row in rows])
 
     def dicts(self) -> Iterator[dict[str, Any]]:
-        names = _distinct(self.columns)
-        return (dict(zip(names, row, strict=True)) for row in self.rows)
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
 
 def show(settings: Settings, answer: Answer) -> None:
@@ -104,18 +103,6 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return str(value)
-
-
-def _distinct(columns: Sequence[str]) -> list[str]:
-    """The names, with a number after those that came before: JSON has each key once."""
-    names: list[str] = []
-    for column in columns:
-        name, number = column, 1
-        while name in names:
-            number += 1
-            name = f"{column}_{number}"
-        names.append(name)
-    return names
 
 
 def _json(answer: Answer) -> Iterator[bytes]:

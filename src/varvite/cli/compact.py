@@ -15,7 +15,7 @@ from varvite.cli.values import values
 @dry_run_option
 @pass_settings
 def compact(settings: Settings, *, max_seconds: float | None, dry_run: bool) -> None:
-    """Bring what is in journals alone into Parquet segments, beside live writers."""
+    """Bring journals into Parquet, beside live writers."""
     with Bar(settings) as bar:
         done = settings.open().compact(dry_run=dry_run, max_seconds=max_seconds, progress=bar)
     show(settings, Answer.one(values(done)))

@@ -15,7 +15,10 @@ from varvite.cli.values import values
 @dry_run_option
 @pass_settings
 def delete(settings: Settings, *, session_id: str, yes: bool, dry_run: bool) -> None:
-    """Take a session out of every view; its bytes go at a later `gc`."""
+    """Take a session out of every view.
+
+    Its bytes go at a later `gc`.
+    """
     if not (yes or dry_run) and sys.stdin.isatty() and sys.stderr.isatty():
         click.confirm(f"delete {session_id}?", abort=True, err=True)
     show(settings, Answer.one(values(settings.open().delete(session_id, dry_run=dry_run))))

@@ -29,7 +29,7 @@ _DIRECTIONS = ("minimize", "maximize")
     },
 )
 def experiment() -> None:
-    """Experiment sessions: configure, run, keep or discard."""
+    """Experiment sessions: init, append, import, status."""
 
 
 @click.command(cls=Verb)
@@ -72,9 +72,10 @@ def init(
 def append(
     settings: Settings, *, file: Any, session_id: str, key: str | None, wait_s: float
 ) -> None:
-    """Append config, run, hook or finalize records as one batch.
+    """Append records as one batch.
 
-    FILE (or stdin) has one JSON object, a list of them, or one a line.
+    They are of type config, run, hook or finalize. FILE (or stdin) has one JSON object,
+    a list of them, or one a line.
     """
     records = list(_records(file.read(), getattr(file, "name", "stdin")))
     with settings.open().experiment(session_id, wait_s=wait_s) as session:
@@ -131,7 +132,7 @@ def import_log(
     closed: bool,
     wait_s: float,
 ) -> None:
-    """Take over a pi-autoresearch log as it lies there; again, and only what is new is added."""
+    """Take over what is new in a pi-autoresearch log."""
     from varvite.adapters.pi_log import PiLog
 
     store, log = settings.open(), PiLog(file, source=source, closed=closed)
@@ -160,7 +161,7 @@ def _note_quarantined(settings: Settings, report: "ImportReport") -> None:
 @click.argument("session_id", metavar="SESSION")
 @pass_settings
 def status(settings: Settings, session_id: str) -> None:
-    """Where a session stands: baseline, best, kept; takes no lock, reads no history."""
+    """Baseline, best and counts; takes no lock."""
     found = settings.open().session(session_id)
     if found["kind"] != "experiment":
         raise InputError(f"{session_id} is a session of kind {found['kind']}, not experiment")

@@ -47,6 +47,9 @@ def _help(ctx: click.Context | None) -> str:
 
 def report(error: BaseException, settings: Settings) -> int:
     """Say on stderr what happened; return the exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return USAGE
     code, values = failure(error)
     if code == 1 and os.environ.get(TRACEBACK):
         raise error

@@ -20,5 +20,5 @@ GRACE_HOURS = 24
 @dry_run_option
 @pass_settings
 def gc(settings: Settings, *, grace_hours: float, dry_run: bool) -> None:
-    """Remove segments and deleted sessions that no manifest lists and no reader pins."""
+    """Remove what no manifest lists and no reader pins."""
     show(settings, Answer.one(values(settings.open().gc(grace_hours=grace_hours, dry_run=dry_run))))

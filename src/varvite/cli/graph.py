@@ -35,7 +35,10 @@ STDIN = "-"
     },
 )
 def graph() -> None:
-    """Search sessions: what a search brings becomes nodes, sightings and edges, once."""
+    """Search sessions: open, submit, status.
+
+    What a search brings becomes nodes, sightings and edges, once.
+    """
 
 
 @click.command(name="open", cls=Verb)
@@ -47,7 +50,7 @@ def graph() -> None:
 def open_session(
     settings: Settings, *, session_id: str, create: bool, title: str, wait_s: float
 ) -> None:
-    """Open a session for writing once, so that it is recovered and ready; or make it."""
+    """Open a session, recovering what a crash left; or make it."""
     store = settings.open()
     with store.graph(session_id, create=create, title=title, wait_s=wait_s) as session:
         note_recovered(settings, session.recovered)
@@ -78,10 +81,11 @@ def submit(
     query: str | None,
     wait_s: float,
 ) -> None:
-    """Take search responses as they lie in files: one a file, or one a line.
+    """Take search responses as they lie in files.
 
-    They are committed a few at a time. Cut short, the same command goes on where it
-    stopped: a response that is known adds nothing.
+    A file has one response, or one a line. They are committed a few at a time. Cut
+    short, the same command goes on where it stopped: a response that is known adds
+    nothing.
     """
     store = settings.open()
     options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
@@ -142,7 +146,7 @@ def _on_disk(file: str) -> Iterator[str]:
 @click.argument("session_id", metavar="SESSION")
 @pass_settings
 def status(settings: Settings, session_id: str) -> None:
-    """Cursor, counts and totals of a session; takes no lock, reads no history."""
+    """Cursor, counts and totals; takes no lock."""
     found = settings.open().session(session_id)
     if found["kind"] != "graph":
         raise InputError(f"{session_id} is a session of kind {found['kind']}, not graph")

@@ -18,7 +18,7 @@ COLUMNS = ("session", "cursor", "records", "bytes_read", "seconds")
 @click.option("--all", "every", is_flag=True, help="All sessions of the store.")
 @pass_settings
 def rebuild(settings: Settings, *, session_ids: tuple[str, ...], every: bool) -> None:
-    """Make index, stream files and state of sessions anew from their journals."""
+    """Make index, streams and state anew from the journal."""
     store = settings.open()
     rows = []
     with Bar(settings) as bar:

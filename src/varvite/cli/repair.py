@@ -13,6 +13,9 @@ COLUMNS = ("file", "what", "done")
 @dry_run_option
 @pass_settings
 def repair(settings: Settings, *, dry_run: bool) -> None:
-    """Move what is damaged to quarantine, and make anew what can be; delete nothing."""
+    """Quarantine what is damaged, remake what can be.
+
+    Nothing is deleted.
+    """
     done = settings.open().repair(dry_run=dry_run)
     show(settings, Answer.many(map(values, done), COLUMNS))

@@ -13,7 +13,7 @@ COLUMNS = ("id", "kind", "title", "cursor", "updated", "status", "counts")
 @click.command(cls=Verb)
 @pass_settings
 def sessions(settings: Settings) -> None:
-    """List the sessions of the store, without opening any."""
+    """List the sessions, without opening any."""
     rows = [_row(found) for found in settings.open().sessions()]
     columns = (*COLUMNS, "error") if any("error" in row for row in rows) else COLUMNS
     show(settings, Answer.many(rows, columns))

@@ -28,9 +28,7 @@ STDIN = "-"
 @click.option(
     "--session", "sessions", multiple=True, metavar="SESSION", help="Only this; may be repeated."
 )
-@click.option(
-    "--init", is_flag=True, help="Write the views for a bare duckdb shell, and ask nothing."
-)
+@click.option("--init", is_flag=True, help="Write the views for a bare duckdb, and ask nothing.")
 @pass_settings
 def sql(
     settings: Settings,
@@ -41,9 +39,10 @@ def sql(
     sessions: tuple[str, ...],
     init: bool,
 ) -> None:
-    """Ask the store in SQL: a statement, the name of one that ships with it, or - for stdin.
+    """Ask the store in SQL, fresh to the last commit.
 
-    The answer is fresh to the last commit, beside live writers.
+    QUERY is a statement, the name of one that ships with varvite, or - for stdin. A
+    live writer is neither waited for nor disturbed.
     """
     store, moment, only = settings.open(), _moment(as_of), list(sessions) or None
     if init:

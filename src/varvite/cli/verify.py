@@ -16,7 +16,10 @@ COLUMNS = ("file", "what", "hint")
 @click.pass_context
 @pass_settings
 def verify(settings: Settings, ctx: click.Context, *, session_ids: tuple[str, ...]) -> None:
-    """Read journals, indexes, manifest and segments; list what is damaged, and exit with 6."""
+    """Read everything, and list what is damaged.
+
+    Journals, indexes, manifest and segments. Exits with 6 where it finds something.
+    """
     with Bar(settings) as bar:
         found = settings.open().verify(list(session_ids) or None, progress=bar)
     show(settings, Answer.many(map(values, found), COLUMNS))

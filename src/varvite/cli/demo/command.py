@@ -28,7 +28,10 @@ RECORDS_MIN = 1_500
 )
 @pass_settings
 def demo(settings: Settings, *, folder: str, seed: int, records: int) -> None:
-    """Grow sessions in DIR, pause, kill, resume, compact and ask them. Takes under a minute."""
+    """Grow, kill, resume, compact and ask sessions in DIR.
+
+    Takes under a minute. A folder that it did not make is left alone.
+    """
     path = os.path.abspath(folder)
     prepare(path)
     play(Stage(settings, path), Store(path), seed, records)

@@ -1,0 +1,71 @@
+import json
+
+
+def test_a_store_that_is_not_there_is_said_to_be_so(varvite):
+    error = varvite.refused(3, "sessions")
+
+    assert error["code"] == "not_found"
+    assert error["message"] == f"there is no store at {varvite.store}"
+
+
+def test_a_store_without_sessions_lists_none(varvite):
+    varvite.store.mkdir()
+
+    assert varvite.json("sessions") == []
+
+
+def test_sessions_are_listed_with_what_a_glance_needs(searched, experimented):
+    rows = searched.json("sessions")
+
+    assert [list(row) for row in rows] == 2 * [
+        ["id", "kind", "title", "cursor", "updated", "status", "counts"]
+    ]
+    assert [(row["id"], row["kind"], row["cursor"], row["status"]) for row in rows] == [
+        ("e", "experiment", 4, "active"),
+        ("s", "graph", 10, "active"),
+    ]
+    assert rows[0]["counts"] == {"records": 4}
+
+
+def test_a_damaged_session_is_listed_with_its_error_beside_the_others(searched, experimented):
+    (searched.store / "e" / "session.json").write_bytes(b"{}")
+
+    rows = searched.json("sessions")
+
+    assert [(row["id"], (row["error"] or {}).get("code")) for row in rows] == [
+        ("e", "corrupt"),
+        ("s", None),
+    ]
+
+
+def test_folders_that_are_no_sessions_are_passed_over(searched):
+    (searched.store / "notes").mkdir()
+    (searched.store / "_trash").mkdir()
+
+    assert [row["id"] for row in searched.json("sessions")] == ["s"]
+
+
+def test_titles_cannot_move_the_cursor_of_a_terminal(varvite):
+    varvite.json("graph", "open", "s", "--create", "--title", "a\x1b[31mred\x07\u202eb")
+
+    shown = varvite("sessions", shape="table").stdout
+
+    assert "aredb" in shown
+    assert "\x1b" not in shown
+
+
+def test_the_store_is_found_in_the_enclosing_gaia_package(varvite, tmp_path, monkeypatch):
+    package = tmp_path / "package"
+    (package / "deep").mkdir(parents=True)
+    (package / "pyproject.toml").write_text("[tool.gaia]\n")
+    varvite.store = package / ".gaia" / "research" / "sessions"
+    varvite.json("graph", "open", "s", "--create")
+    monkeypatch.chdir(package / "deep")
+
+    from click.testing import CliRunner
+
+    from varvite.cli.main import cli
+
+    result = CliRunner().invoke(cli, ["sessions"])
+
+    assert [row["id"] for row in json.loads(result.stdout)] == ["s"]
