@@ -1,0 +1,93 @@
+"""A small store with something of every kind in it: what every view must answer over."""
+
+import os
+import tempfile
+from itertools import islice
+from typing import Any
+
+from varvite.adapters.pi_log import PiLog
+from varvite.experiment.session import Metric
+from varvite.graph.session import GRAPH
+from varvite.samples import experiments
+from varvite.session.writer import Writer
+from varvite.store import Store
+from varvite.testing import growing
+
+TEXT = "\" ' \\ \n \u2028 \u0001 é 漢 🜁 </script><b>"
+INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
+
+
+def fill(store: Store, *, records: int = 300) -> None:
+    """Sessions search, odd (unknown streams and fields), speed, followed, nothing."""
+    growing.graph(store, "search", records)
+    _odd(store)
+    _speed(store)
+    _followed(store)
+    store.experiment("nothing", create=True, title="no record").close()
+
+
+def append(store: Store, session_id: str, batch: list[dict[str, Any]]) -> int:
+    """Commit records below what a graph session takes; returns the cursor."""
+    with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (the kernel, of which a store shows nothing)
+        return writer.append(batch).cursor
+
+
+def _odd(store: Store) -> None:
+    store.graph("odd", create=True, title=TEXT).close()
+    node = {"stream": "nodes", "id": "n1", "node_kind": "variable", "content": TEXT}
+    batches: list[list[dict[str, Any]]] = [
+        [node | {"score": 5e-324, "unknown": {"deep": [1, None, {"x": INT64_MAX}], "text": TEXT}}],
+        [
+            node | {"score": 1.7976931348623157e308, "bucket_ids": [], "Score": "another field"},
+            node | {"bucket_ids": ["b", TEXT], "metadata": {"big": INT64_MIN, "null": None}},
+        ],
+        [
+            {"stream": "weather", "id": "w1", "seen": True, "nothing": None},
+            {"stream": "weather", "id": "w1", "seen": 1.5},
+            {"stream": "weather", "list": [[], {}], "session_id": "not ours", TEXT: TEXT},
+        ],
+        [
+            {"stream": "edges", "id": "e1", "edge_kind": "in_paper", "src": "n1", "dst": "p"},
+            {"stream": "frontier", "id": "c1", "item_kind": "query", "status": "pending"},
+        ],
+        [
+            {"stream": "edges", "id": "e1", "edge_kind": "in_paper", "src": "n1", "dst": "p"}
+            | {"status": "retracted", "evidence_refs": [{"ref": 1}]},
+            {"stream": "frontier", "id": "c1", "item_kind": "query", "status": "skipped"},
+            {"stream": "all_records", "note": "a stream may have any name"},
+            {"stream": "events", "type": "noted", "payload": [1, 2], "refs": {"ids": ["n1"]}},
+        ],
+    ]
+    for batch in batches:
+        append(store, "odd", batch)
+
+
+def _speed(store: Store) -> None:
+    metric = Metric("total_ms", "ms")
+    with store.experiment("speed", metric=metric, create=True, level="fast") as session:
+        for value in (10, 9.5, float("nan"), None, float("inf"), "fast", 9.5, -0.0, 0.0):
+            session.append_record({"type": "run", "status": "keep", "metric": value})
+        session.append_record({"type": "run", "status": "crash", "metric": -1})
+        session.append_record({"type": "hook", "payload": {"name": "after", "metric": [1]}})
+        session.append_record({"type": "hook", "payload": ["a list"], "took_s": 1.5})
+        session.start(Metric("score", "", "maximize"), name="second", tags=["x"], working_dir="/w")
+        run: dict[str, Any] = {"type": "run", "metrics": {"wall_s": 1}}
+        outcomes = (("discard", 5), ("keep", 1e300), ("keep", 1e300))
+        session.append_records([run | {"status": one, "metric": value} for one, value in outcomes])
+        session.append_record({"type": "finalize", "payload": {"branch": "best"}})
+        for status in ("finalizing", "finalized"):
+            session.transition(status)
+
+
+def _followed(store: Store) -> None:
+    """A log that is followed, and then rewritten shorter, with lines that cannot be read."""
+    lines = list(experiments.log(seed=3, runs=40))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        store.experiment("followed", create=True, level="fast") as session,
+    ):
+        path = os.path.join(folder, "log.jsonl")
+        for data in ([*lines, b"{broken\n"], [*islice(lines, 25), b"[]\n"]):
+            with open(path, "wb") as log:
+                log.write(b"".join(data))
+            session.import_log(PiLog(path))
