@@ -12,7 +12,7 @@ from varvite.segments.manifest import Span
 from varvite.segments.scan import Owner, Spool, lines
 from varvite.session.parts import Batch
 
-SAMPLE_EVERY = 64
+SAMPLE_EVERY = 256
 _HEAD_END = b',"at":"'
 
 
@@ -40,8 +40,7 @@ class Gathered:
             self.samples.append((self.rows + position, owner, found[position]))
         self.rows += len(found)
         self.heads = zlib.crc32(b"".join(heads), self.heads)
-        found.append(b"")
-        self.spool.write(lines(owner, b"\n".join(found)))
+        self.spool.write(lines(owner, found))
 
 
 class Gathering:
@@ -69,16 +68,18 @@ class Gathering:
     def _split(self, batch: Batch) -> dict[bytes, tuple[list[bytes], list[bytes]]]:
         groups: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
         for seq, line in enumerate(batch.lines(), batch.commit.first):
-            head = line[: line.find(_HEAD_END)]
-            if not head.startswith(b'{"seq":%d,"stream":"' % seq):
+            begin = b'{"seq":%d,"stream":"' % seq
+            if not line.startswith(begin):
                 raise _misnumbered(batch, seq)
-            stream = head.split(b'"', 6)[5]
-            if self._only is None or stream == self._only:
-                if stream not in groups:
-                    groups[stream] = ([], [])
+            stream = line[len(begin) : line.find(b'"', len(begin))]
+            if stream in groups:
                 found, heads = groups[stream]
-                found.append(line)
-                heads.append(head)
+            elif self._only is None or stream == self._only:
+                found, heads = groups[stream] = ([], [])
+            else:
+                continue
+            found.append(line)
+            heads.append(line[: line.find(_HEAD_END)])
         return groups
 
     def close(self) -> None:

@@ -10,9 +10,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from varvite import ids
@@ -25,7 +27,6 @@ TEMPORARY = "tmp"
 ROW_GROUP_ROWS = 64 << 10
 ROW_GROUP_BYTES = 64 << 20
 PAGE_BYTES = 1 << 20
-PIECE_ROWS = 4 << 10
 BUFFER_BYTES = 1 << 20
 _HASH_CHARS = 16
 _ARROW = {
@@ -42,6 +43,8 @@ _OPTIONS: dict[str, Any] = {
     "write_statistics": True,
     "data_page_size": PAGE_BYTES,
 }
+_SAMPLE_ROWS = 4 << 10
+_REPEATED = 8
 
 
 @cache
@@ -104,14 +107,15 @@ class Draft:
         self.rows = 0
 
     def write(self, groups: Iterable[pa.Table]) -> None:
-        """Write the tables, each as one row group, and sync."""
-        writer = pq.ParquetWriter(self._sink, schema(self.stream), **_OPTIONS)
-        try:
-            for table in groups:
-                writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        """Write the tables, at least one, each as one row group, and sync."""
+        rest = iter(groups)
+        first = next(rest)
+        with pq.ParquetWriter(
+            self._sink, first.schema, use_dictionary=_repeating(first), **_OPTIONS
+        ) as writer:
+            for table in chain([first], rest):
+                writer.write_table(table, row_group_size=table.num_rows)
                 self.rows += table.num_rows
-        finally:
-            writer.close()
         self._sink.settle()
 
     def finish(self, groups: Iterable[pa.Table]) -> None:
@@ -155,27 +159,40 @@ class Draft:
         self._folder.close()
 
 
+def _repeating(table: pa.Table) -> list[str]:
+    """The columns whose values repeat: a dictionary of all others costs a third of the writing."""
+    head = table.slice(0, _SAMPLE_ROWS)
+    return [
+        name
+        for name in table.column_names
+        if not pa.types.is_nested(head.schema.field(name).type)
+        and pc.count_distinct(head[name]).as_py() * _REPEATED <= head.num_rows
+    ]
+
+
 def row_groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The same rows in tables that are fit to be row groups."""
     held: list[pa.Table] = []
     rows = size = 0
     for table in tables:
         for piece in _pieces(table):
-            if held and (
-                rows + piece.num_rows > ROW_GROUP_ROWS or size + piece.nbytes > ROW_GROUP_BYTES
-            ):
-                yield pa.concat_tables(held).combine_chunks()
+            full = rows + piece.num_rows > ROW_GROUP_ROWS or size + piece.nbytes > ROW_GROUP_BYTES
+            if held and full:
+                yield pa.concat_tables(held)
                 held, rows, size = [], 0, 0
             held.append(piece)
             rows += piece.num_rows
             size += piece.nbytes
     if held:
-        yield pa.concat_tables(held).combine_chunks()
+        yield pa.concat_tables(held)
 
 
 def _pieces(table: pa.Table) -> Iterator[pa.Table]:
-    for begin in range(0, table.num_rows, PIECE_ROWS):
-        yield table.slice(begin, PIECE_ROWS)
+    """The table in slices, none over the limits unless a single row is."""
+    share = -(-table.nbytes // ROW_GROUP_BYTES) or 1
+    step = max(min(ROW_GROUP_ROWS, table.num_rows // share), 1)
+    for begin in range(0, table.num_rows, step):
+        yield table.slice(begin, step)
 
 
 @contextmanager
