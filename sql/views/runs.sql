@@ -11,7 +11,7 @@
 --           segment       bigint       not null  experiment segment, from 1
 --           ordinal       bigint       null      the run's number in its session, from 1
 --           run_logged    double       null      what a foreign log called it; may repeat
---           status        varchar      null      keep, discard, crash, checks_failed, errored, pending, confirm, unknown
+--           status        varchar      null      its outcome: keep, discard, crash, …, or unknown
 --           status_raw    varchar      null      as the log had it
 --           metric        double       null      null when missing or not finite
 --           metric_state  varchar      null      finite, missing, nan, infinite or not_a_number

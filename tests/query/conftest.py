@@ -1,0 +1,53 @@
+import orjson
+import pytest
+
+import varvite
+from varvite.session.reader import Reader
+from varvite.testing import mixed
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(tmp_path_factory, monkeypatch):
+    """What was verified is remembered per user: no test may know of another's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture
+def store(tmp_path):
+    return varvite.open(tmp_path / "store")
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory):
+    """The mixed store, never compacted. To be read alone."""
+    store = varvite.open(tmp_path_factory.mktemp("fresh"))
+    mixed.fill(store)
+    return store
+
+
+@pytest.fixture(scope="session")
+def layered(tmp_path_factory):
+    """The mixed store in several segments a stream, and some of it in the journals. To be read."""
+    store = varvite.open(tmp_path_factory.mktemp("layered"))
+    mixed.fill(store)
+    store.compact()
+    for turn in range(3):
+        node = {"stream": "nodes", "id": f"late{turn}", "node_kind": "variable", "score": turn}
+        mixed.append(store, "odd", [node, {"stream": "weather", "turn": turn}])
+        if turn < 2:
+            store.compact()
+    return store
+
+
+@pytest.fixture(scope="session")
+def journal():
+    """Reads a session's records from its journal in plain Python: (cursor, records) a batch."""
+
+    def read(store, session_id):
+        with store._folder() as folder, Reader(folder, session_id) as reader:
+            return [
+                (batch.commit.last, [orjson.loads(line) for line in batch.lines()])
+                for batch in reader.batches()
+            ]
+
+    return read
