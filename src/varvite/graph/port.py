@@ -222,7 +222,8 @@ class NoGaia:
     def sync_obligations(
         self, opened: Sequence[OpenObligation], closed: Sequence[ClosedObligation]
     ) -> list[Outcome]:
-        return [Outcome(one.obligation_id, self.FAILURE) for one in (*opened, *closed)]
+        ids = [one.obligation_id for one in opened] + [one.obligation_id for one in closed]
+        return [Outcome(one, self.FAILURE) for one in ids]
 
     def set_focus(self, focus: FocusSet) -> Outcome:
         return Outcome(focus.focus_id, self.FAILURE)
