@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from varvite.experiment.session import ExperimentSession, Metric
+    from varvite.graph.port import GaiaPort
     from varvite.graph.session import GraphSession
     from varvite.query.catalog import AsOf
     from varvite.query.result import Result
@@ -93,18 +94,32 @@ class Store:
             return row(folder, session_id)
 
     def graph(
-        self, session_id: str, *, create: bool = False, title: str = "", **options: Any
+        self,
+        session_id: str,
+        *,
+        create: bool = False,
+        title: str = "",
+        parameters: Mapping[str, Any] | None = None,
+        gaia: "GaiaPort | None" = None,
+        **options: Any,
     ) -> "GraphSession":
         """A graph session, open for writing. Options are those of `Writer`.
 
+        parameters: of a session that is made, see `graph.parameters`. gaia: the package
+        that projections and promotions go to; without it they wait.
+
         Raises:
             SessionNotFoundError, SessionExistsError, SessionLockedError, CorruptError
+            InputError: a parameter out of bounds.
         """
+        from varvite.graph.parameters import Parameters
         from varvite.graph.session import GRAPH, GraphSession
 
-        return GraphSession(
-            self._writer(session_id, GRAPH, create=create, title=title, options=options)
+        made = Parameters.of(parameters or {}).as_dict()
+        writer = self._writer(
+            session_id, GRAPH, create=create, title=title, parameters=made, options=options
         )
+        return GraphSession(writer, gaia=gaia)
 
     def experiment(
         self,
@@ -125,14 +140,23 @@ class Store:
         return session
 
     def _writer(
-        self, session_id: str, kind: Kind, *, create: bool, title: str, options: dict[str, Any]
+        self,
+        session_id: str,
+        kind: Kind,
+        *,
+        create: bool,
+        title: str,
+        options: dict[str, Any],
+        parameters: dict[str, Any] | None = None,
     ) -> "Writer":
         from varvite.session.writer import Writer
 
         with self._folder(create=create) as folder:
             if create and folder.stat(ids.session_id(session_id)) is None:
                 self._furnish(folder)
-                identities.create(folder, session_id, kind, title=title, parameters={})
+                identities.create(
+                    folder, session_id, kind, title=title, parameters=parameters or {}
+                )
             found = self._identity(folder, session_id)
             if found.kind != kind.name:
                 raise InputError(f"{session_id} is a session of kind {found.kind}, not {kind.name}")

@@ -14,7 +14,9 @@ import orjson
 from varvite import ids
 from varvite.errors import LimitError
 from varvite.graph import fold, landscape, payloads
+from varvite.graph.parameters import Parameters
 from varvite.graph.payloads import Payload
+from varvite.graph.port import GaiaPort, NoGaia
 from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX
 from varvite.session.kind import Kind, Read
 from varvite.session.projecting import KEYS
@@ -72,8 +74,10 @@ class SubmitReceipt:
 class GraphSession:
     """An open graph session, around the writer that commits for it."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, *, gaia: GaiaPort | None = None) -> None:
         self._writer = writer
+        self.gaia: GaiaPort = gaia or NoGaia()
+        self.parameters = Parameters.of(writer.identity.parameters)
         self._mutex = threading.RLock()
 
     def __enter__(self) -> Self:
