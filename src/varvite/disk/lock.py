@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from varvite.clock import now
-from varvite.disk.files import Folder, read_all, write_all
+from varvite.disk.files import Folder, read_all, storing, write_all
 from varvite.errors import SessionLockedError
 
 _POLL_S = 0.02
@@ -36,10 +36,12 @@ class Lock:
 
         Raises:
             SessionLockedError: .pid .host .since of the holder
+            StorageError
         """
         deadline = time.monotonic() + wait_s
         while True:
-            lock = cls._try(folder, name)
+            with storing(f"locking {folder.path}"):
+                lock = cls._try(folder, name)
             if lock:
                 return lock
             if time.monotonic() >= deadline:
@@ -49,6 +51,7 @@ class Lock:
     @classmethod
     def _try(cls, folder: Folder, name: str) -> "Lock | None":
         fd = folder.files.open(name, os.O_RDWR | os.O_CREAT, dir_fd=folder.fd)
+        lock = None
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             lock = cls(folder, name, fd)
@@ -58,9 +61,9 @@ class Lock:
         except BlockingIOError:
             pass
         except BaseException:
-            folder.files.close(fd)
+            folder.files.close(lock.let_go() if lock else fd)
             raise
-        folder.files.close(fd)
+        folder.files.close(lock.let_go() if lock else fd)
         return None
 
     def _sign(self) -> None:
@@ -82,14 +85,17 @@ class Lock:
 
     def release(self) -> None:
         if self._fd >= 0:
-            self._folder.files.close(self._fd)
-            self._fd = -1
+            self._folder.files.close(self.let_go())
+
+    def let_go(self) -> int:
+        """The descriptor, which is the caller's to close."""
         _held.discard(self)
+        fd, self._fd = self._fd, -1
+        return fd
 
     def leave_to_parent(self) -> None:
-        """In a forked child: let go of the copy, which would outlive the parent."""
-        os.close(self._fd)
-        self._fd = -1
+        """In a forked child: close the copy, which would outlive the parent."""
+        os.close(self.let_go())
 
 
 def owner(folder: Folder, name: str = "lock") -> dict[str, Any]:
@@ -130,7 +136,6 @@ def _locked(holder: dict[str, Any], what: str) -> SessionLockedError:
 def _leave_all_to_parent() -> None:
     for lock in list(_held):
         lock.leave_to_parent()
-    _held.clear()
 
 
 os.register_at_fork(after_in_child=_leave_all_to_parent)

@@ -11,7 +11,10 @@ NETWORK_KINDS = frozenset(
 )
 
 
-def check_writable(path: str, *, network: bool = False) -> None:
+MOUNTS = "/proc/self/mountinfo"
+
+
+def check_writable(path: str, *, network: bool = False, mounts: str = MOUNTS) -> None:
     """Refuse to write where the guarantees cannot be kept.
 
     `network=True` takes a network file system, which then survives kill -9 only.
@@ -21,7 +24,7 @@ def check_writable(path: str, *, network: bool = False) -> None:
     """
     if not sys.platform.startswith("linux"):
         raise UnsupportedSystemError(f"writing on {sys.platform}", hint="sessions can be read here")
-    kind = file_system(path)
+    kind = file_system(path, mounts)
     if kind in NETWORK_KINDS and not network:
         raise UnsupportedSystemError(
             f"{path} is on {kind}, a network file system",
@@ -29,7 +32,7 @@ def check_writable(path: str, *, network: bool = False) -> None:
         )
 
 
-def file_system(path: str, mounts: str = "/proc/self/mountinfo") -> str:
+def file_system(path: str, mounts: str = MOUNTS) -> str:
     """The kind of file system that holds `path`, as the kernel names it; empty if unknown."""
     device = os.stat(path).st_dev
     wanted = f"{os.major(device)}:{os.minor(device)}"

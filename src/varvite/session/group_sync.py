@@ -25,7 +25,7 @@ class GroupSync:
         """Return once the write with this ticket is synced, by this thread or another.
 
         Raises:
-            OSError: what the sync of this thread raised.
+            CommitUnknownError: what the sync of this thread raised.
         """
         with self._changed:
             while self._leading and self._synced < ticket:

@@ -5,20 +5,36 @@ the index is always exact at some cursor, and the journal from there on is its
 write-ahead log. Keys are hashes, so an index is small and has no order.
 """
 
+import ctypes
+import errno
+import os
 import shutil
+import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import orjson
 
-from varvite.disk.files import Folder
+from varvite.disk.files import Folder, is_folder, storage_error
 from varvite.errors import CorruptError, ForeignIndexError
 from varvite.session.journal import Level, Position
 
 FOLDER = "index"
 KEY_BYTES = 16
 WRITE_BUFFER_BYTES = 4 << 20
+_DISK_FAULTS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+)
 _APPLIED = b"applied\0" + bytes(8)
 
 
@@ -43,34 +59,51 @@ class Index:
         """Open the index below a session's `folder`; created where it is missing.
 
         Raises:
-            CorruptError: RocksDB cannot open it.
+            CorruptError: RocksDB cannot read it.
+            StorageError, DiskFullError
             FileNotFoundError: read-only, and there is none.
         """
+        self.path, self.failed = folder.where(name), False
+        self._access = "read_only" if read_only else "read_write"
+        status = folder.stat(name)
+        if status is None and read_only:
+            raise FileNotFoundError(self.path)
+        if status is None:
+            folder.make(name)
+        elif not is_folder(status):
+            raise CorruptError(f"{self.path} is no directory", file=self.path, offset=0)
+        self._open()
+
+    def _open(self) -> None:
         from rocksdict import AccessType, Rdict
 
-        self.path = folder.where(name)
-        if read_only and folder.stat(name) is None:
-            raise FileNotFoundError(self.path)
-        if folder.stat(name) is None:
-            folder.make(name)
-        access = AccessType.read_only() if read_only else AccessType.read_write()
+        access = getattr(AccessType, self._access)()
         try:
             self._db = Rdict(self.path, _options(), access_type=access)
         except Exception as error:
-            raise CorruptError(
-                f"{self.path} cannot be opened: {error}",
-                hint="`varvite rebuild` makes it anew from the journal",
-                file=self.path,
-                offset=0,
-            ) from error
+            raise _typed(error, self.path) from error
+        _open_now.add(self)
+
+    def reopen(self) -> None:
+        """Open again after a failed write, which RocksDB never forgets."""
+        with suppress(Exception):
+            self._db.close()
+        self._open()
+        self.failed = False
 
     def get(self, table: str, key: str) -> bytes | None:
-        value: bytes | None = self._db.get(key_bytes(table, key))
+        try:
+            value: bytes | None = self._db.get(key_bytes(table, key))
+        except Exception as error:
+            raise _typed(error, self.path) from error
         return value
 
     def get_many(self, keys: list[bytes]) -> list[bytes | None]:
         """The values of several `key_bytes`, in their order."""
-        values: list[bytes | None] = self._db.get(keys) if keys else []
+        try:
+            values: list[bytes | None] = self._db.get(keys) if keys else []  # type: ignore[arg-type, assignment]
+        except Exception as error:
+            raise _typed(error, self.path) from error
         return values
 
     def applied(self) -> Applied | None:
@@ -79,7 +112,7 @@ class Index:
         Raises:
             CorruptError
         """
-        value = self._db.get(_APPLIED)
+        (value,) = self.get_many([_APPLIED])
         if value is None:
             return None
         try:
@@ -88,24 +121,75 @@ class Index:
             raise CorruptError(f"{self.path} is damaged", file=self.path, offset=0) from error
 
     def apply(self, entries: Mapping[bytes, bytes], applied: Applied) -> None:
-        """Put the entries and the cursor in one write, not synced."""
+        """Put the entries and the cursor in one write, not synced.
+
+        Raises:
+            DiskFullError, StorageError, CorruptError: `reopen` before the next call.
+        """
         from rocksdict import WriteBatch
 
         batch = WriteBatch(raw_mode=True)
         for key, value in entries.items():
             batch.put(key, value)
         batch.put(_APPLIED, orjson.dumps(list(applied)))
-        self._db.write(batch)
+        try:
+            self._db.write(batch)
+        except Exception as error:
+            self.failed = True
+            raise _typed(error, self.path) from error
 
     def sync(self) -> None:
-        self._db.flush_wal(sync=True)
+        """See that what was applied is on disk.
+
+        Raises:
+            DiskFullError, StorageError, CorruptError: `reopen` before the next call.
+        """
+        try:
+            self._db.flush_wal(sync=True)
+        except Exception as error:
+            self.failed = True
+            raise _typed(error, self.path) from error
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """All entries, for comparing two indexes whole."""
         yield from self._db.items()
 
     def close(self) -> None:
-        self._db.close()
+        """Let go; nothing is lost where RocksDB cannot write any more, the journal has it."""
+        _open_now.discard(self)
+        with suppress(Exception):
+            self._db.close()
+
+    def leave_to_parent(self) -> None:
+        """In a forked child: let RocksDB's destructor, which waits for threads, never run."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._db))
+
+
+_open_now: "weakref.WeakSet[Index]" = weakref.WeakSet()
+
+
+def _leave_all_to_parent() -> None:
+    for index in list(_open_now):
+        index.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_all_to_parent)
+
+
+def _typed(error: Exception, path: str) -> Exception:
+    """What RocksDB raised, by its text, which is all that it gives."""
+    if isinstance(error, MemoryError):
+        return error
+    text = str(error)
+    for code in _DISK_FAULTS:
+        if os.strerror(code) in text:
+            return storage_error(OSError(code, text), f"writing {path}")
+    return CorruptError(
+        f"{path} cannot be read: {text}",
+        hint="`varvite rebuild` makes it anew from the journal",
+        file=path,
+        offset=0,
+    )
 
 
 def check(applied: Applied | None, uid: str, at: Position, path: str) -> None:

@@ -18,6 +18,7 @@ from varvite.records.limits import INT64_MAX
 FORMAT = 1
 COMMIT_PREFIX = b'{"commit":{'
 LINE_BYTES_MAX = 64 << 10
+STREAMS_MAX = 256
 
 Level = Literal["durable", "group", "fast"]
 LEVELS: tuple[Level, ...] = ("durable", "group", "fast")
@@ -84,7 +85,7 @@ class Block(NamedTuple):
 
 
 def header_line(uid: str, at: Position, streams: dict[str, tuple[int, int]]) -> bytes:
-    """The header of a part that goes on from `at`."""
+    """The header of a part that goes on from `at`; STREAMS_MAX keeps it within LINE_BYTES_MAX."""
     values = {
         "format": FORMAT,
         "uid": uid,
@@ -249,9 +250,13 @@ def _proves_damage(
     data: bytes, at: int, parsed: tuple[str, dict[str, Any], int, int], after: Position
 ) -> bool:
     _, values, crc, covered = parsed
-    batch, synced, size = (values.get(name) for name in ("batch", "synced", "size"))
-    if is_count(synced) and is_count(batch) and batch > synced > after.batch:
+    batch, synced, size = (_count(values.get(name)) for name in ("batch", "synced", "size"))
+    if batch > synced > after.batch:
         return True
-    if batch != after.batch + 1 or not is_count(size) or size > at:
+    if batch != after.batch + 1 or size > at:
         return False
     return zlib.crc32(memoryview(data)[at - size : at + covered], after.crc) == crc
+
+
+def _count(value: Any) -> int:
+    return value if is_count(value) else 0

@@ -45,7 +45,9 @@ def active_part(
     fd = parts.open_active(folder)
     try:
         header = parts.read_header(folder, fd)
+        journal.refuse_newer(header.format, folder.where(parts.ACTIVE))
         refuse_foreign(folder, header, identity)
+        refuse_older(folder, header, fd)
         clean = Clean.read(folder)
         data = None
         if clean and clean.part_first == header.first and clean.fits(folder, identity.uid):
@@ -60,9 +62,54 @@ def active_part(
             data = data[: position.offset]
     finally:
         folder.files.close(fd)
-    fd = folder.open_append(parts.ACTIVE)
-    inode = folder.files.fstat(fd).st_ino
+    try:
+        fd = folder.open_append(parts.ACTIVE)
+        inode = _inode(folder, fd)
+    except BaseException:
+        streams.close()
+        raise
     return Active(fd, inode, header, position, recovered), streams, data
+
+
+def _inode(folder: Folder, fd: int) -> int:
+    try:
+        return folder.files.fstat(fd).st_ino
+    except BaseException:
+        folder.files.close(fd)
+        raise
+
+
+def refuse_older(folder: Folder, header: Header, active: int | bytes) -> None:
+    """Refuse an active part that is an older copy of one that was sealed.
+
+    A seal that was cut short leaves the same name; what it names is the active part itself.
+
+    Raises:
+        CorruptError
+    """
+    name = parts.sealed_name(header.first)
+    with parts.sealed_folder(folder) as inside:
+        packed = inside.stat(f"{name}.zst") is not None
+        if not packed and inside.stat(name) is None:
+            return
+        data = b"" if packed else inside.read(name)
+        whole = active if isinstance(active, bytes) else read_all(folder.files, active)
+        if not packed and _goes_on(data, whole, inside.where(name)):
+            return
+    file = folder.where(parts.ACTIVE)
+    raise CorruptError(
+        f"{file} is older than {parts.SEALED}/{name}, which it became",
+        hint="put the newer file back; `varvite repair --dry-run` shows what can be kept",
+        file=file,
+        offset=0,
+        batch=header.position.batch + 1,
+    )
+
+
+def _goes_on(sealed: bytes, active: bytes, file: str) -> bool:
+    header = journal.read_header(sealed, file)
+    end = recovery.end(list(journal.blocks(sealed, header.position)), header).offset
+    return sealed[:end] == active[:end]
 
 
 def refuse_foreign(folder: Folder, header: Header, identity: Identity) -> None:
@@ -78,7 +125,11 @@ def _unclean(
     position = recovery.end(blocks, header)
     recovered = recovery.settle(folder, data, header, position)
     streams = Streams(folder, private, header.streams)
-    rewrite_streams(streams, data, blocks)
+    try:
+        rewrite_streams(streams, data, blocks)
+    except BaseException:
+        streams.close()
+        raise
     return position, recovered, streams
 
 
@@ -93,15 +144,14 @@ def rewrite_streams(streams: Streams, data: bytes, blocks: list[Block]) -> None:
 
 
 def sweep(folder: Folder, header: Header) -> None:
-    """Remove what a writer that was cut short left half made."""
+    """Remove what a writer that was cut short left half made. After `refuse_older` only."""
     for name in folder.names():
         if is_folder(folder.stat(name)) and name.endswith(".tmp"):
             indexes.remove(folder, name)
         elif name.endswith(".tmp") or name == NEXT:
             folder.remove(name)
-    leftover = parts.sealed_name(header.first)
-    with folder.folder(parts.SEALED) as sealed:
-        sealed.remove(leftover)
+    with parts.sealed_folder(folder) as sealed:
+        sealed.remove(parts.sealed_name(header.first))
 
 
 def seen_by(applied: Applied | None, identity: Identity, lock: Lock) -> int:
@@ -126,7 +176,11 @@ def catch_up(
         ForeignIndexError: another session's, or another history's.
     """
     applied = index.applied()
-    indexes.check(applied, identity.uid, active.position, index.path)
+    header = active.header
+    end = active.position
+    if end.seq == header.position.seq:
+        end = end._replace(crc=header.chain)
+    indexes.check(applied, identity.uid, end, index.path)
     at = applied.seq if applied else 0
     if at == active.position.seq:
         return
@@ -149,12 +203,15 @@ def _replay(
     data: bytes,
     applied: Applied | None,
 ) -> None:
-    at, crc = header.position.seq, header.chain
+    at, batch, crc = header.position.seq, header.position.batch, header.chain
+    missing = applied
     for block in journal.blocks(data, header.position):
-        if applied and at == applied.seq and crc != applied.crc:
-            raise ForeignIndexError(f"{index.path} was made from another history", file=index.path)
-        at, crc = block.commit.last, block.commit.crc
+        if applied and (applied.seq, applied.batch, applied.crc) == (at, batch, crc):
+            missing = None
+        at, batch, crc = block.commit.last, block.commit.batch, block.commit.crc
         if applied is None or at > applied.seq:
+            if missing:
+                raise ForeignIndexError(f"{index.path} is of another history", file=index.path)
             lines = journal.record_lines(data, block)
             made = projecting.replayed(block.commit, lines, kind.fold, index)
             index.apply(made, projecting.applied(identity.uid, block.commit))

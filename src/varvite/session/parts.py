@@ -40,7 +40,7 @@ def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
 
     Where a part lies there plain and compressed, the plain one is named.
     """
-    with _sealed_folder(session) as folder:
+    with sealed_folder(session) as folder:
         matches = [match for name in folder.names() if (match := _NAME.fullmatch(name))]
     found = {int(match[1]): match[0] for match in reversed(matches)}
     return [
@@ -51,7 +51,7 @@ def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
 def read_sealed(session: Folder, part: Sealed) -> bytes:
     """The bytes of a sealed part, decompressed; it may be compressed meanwhile."""
     plain = sealed_name(part.first)
-    with _sealed_folder(session) as folder:
+    with sealed_folder(session) as folder, storing(f"reading {folder.where(plain)}"):
         try:
             return folder.read(plain)
         except FileNotFoundError:
@@ -62,7 +62,12 @@ def read_sealed(session: Folder, part: Sealed) -> bytes:
             raise CorruptError(f"{packed} is missing", file=packed, offset=0) from None
 
 
-def _sealed_folder(session: Folder) -> Folder:
+def sealed_folder(session: Folder) -> Folder:
+    """The folder of the sealed parts.
+
+    Raises:
+        CorruptError: there is none.
+    """
     where = session.where(SEALED)
     with storing(f"opening {where}"):
         try:
@@ -132,7 +137,8 @@ def batches(
             data = read_sealed(session, part)
             file = session.where(f"{SEALED}/{part.name}")
             previous = yield from _part(data, file, previous, after, known, whole=True)
-        data = read_all(session.files, fd)
+        with storing(f"reading {session.where(ACTIVE)}"):
+            data = read_all(session.files, fd)
         yield from _part(data, session.where(ACTIVE), previous, after, known, whole=False)
     finally:
         session.files.close(fd)
@@ -187,24 +193,25 @@ def _part(
     return at
 
 
-def refuse_damage(data: bytes, file: str, at: Position) -> None:
+def refuse_damage(data: bytes, file: str, at: Position, *, base: int = 0) -> None:
     """Take what follows `at` for a batch being written or torn, unless it proves to be damage.
+
+    `base` is where `data` begins in the file.
 
     Raises:
         CorruptError
     """
-    torn = data[at.offset :]
-    if torn.startswith(_CONFLICT):
-        line = data.count(b"\n", 0, at.offset) + 1
+    place = at._replace(offset=base + at.offset)
+    if data.startswith(_CONFLICT, at.offset):
         raise CorruptError(
-            f"{file}, line {line}: git conflict markers",
+            f"{file}, byte {place.offset}, after seq {at.seq}: git conflict markers",
             hint="take one side whole: git checkout --ours (or --theirs)",
             file=file,
-            offset=at.offset,
+            offset=place.offset,
             batch=at.batch + 1,
         )
-    if torn and journal.later_commit(data, at) is not None:
-        raise damaged(file, at)
+    if len(data) > at.offset and journal.later_commit(data, at) is not None:
+        raise damaged(file, place)
 
 
 def _refuse_other(
@@ -235,6 +242,7 @@ def read_active(session: Folder) -> bytes:
     """All bytes of the active part, committed or not."""
     fd = open_active(session)
     try:
-        return read_all(session.files, fd)
+        with storing(f"reading {session.where(ACTIVE)}"):
+            return read_all(session.files, fd)
     finally:
         session.files.close(fd)

@@ -1,13 +1,14 @@
 """Reading a session beside its writer: no lock, no write permission, whole batches only."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Self
 
-from varvite.disk.files import Folder, read_all
+from varvite.disk.files import Folder, read_all, storing
 from varvite.errors import CorruptError
 from varvite.session import identity as identities
 from varvite.session import journal, parts, state
-from varvite.session.journal import Commit
+from varvite.session.journal import Commit, Header, Position
 from varvite.session.parts import Batch
 
 
@@ -21,7 +22,8 @@ class Reader:
         active part; never history.
 
         Raises:
-            SessionNotFoundError, NotASessionError, CorruptError, NewerFormatError
+            SessionNotFoundError, NotASessionError, CorruptError, NewerFormatError,
+            StorageError
         """
         self.folder = identities.open_folder(store, session_id)
         self._fd = -1
@@ -29,7 +31,8 @@ class Reader:
             self.identity = identities.read(self.folder)
             self.state = state.read(self.folder, self.identity)
             self._fd = parts.open_active(self.folder)
-            self._start()
+            with storing(f"reading {self.folder.path}"):
+                self._start()
         except BaseException:
             self.close()
             raise
@@ -40,16 +43,30 @@ class Reader:
             file = self.folder.where(parts.ACTIVE)
             raise CorruptError(f"{file} belongs to another session", file=file, offset=0, batch=0)
         self._first = header.first
-        known = self.state
-        current = known is not None and known.part_first == header.first
-        size = self.folder.files.fstat(self._fd).st_size
-        if known and current and known.position.offset <= size:
-            self.position = known.position
-        else:
-            self.position = header.position
+        self.position = self._known_position(header)
         self.last: Commit | None = None
-        for _ in self.poll():
+        while self.poll():
             pass
+
+    def _known_position(self, header: Header) -> Position:
+        """Where `state.json` stands in this part, or the part's beginning."""
+        known = self.state
+        if known is None or known.part_first != header.first:
+            return header.position
+        if known.position.offset <= self.folder.files.fstat(self._fd).st_size:
+            return known.position
+        if known.synced:
+            raise self._shorter(known.position)
+        return header.position
+
+    def _shorter(self, known: Position) -> CorruptError:
+        file = self.folder.where(parts.ACTIVE)
+        return CorruptError(
+            f"{file} is shorter than it was at seq {known.seq}, byte {known.offset}",
+            file=file,
+            offset=known.offset,
+            batch=known.batch,
+        )
 
     @property
     def cursor(self) -> int:
@@ -69,23 +86,33 @@ class Reader:
     def poll(self) -> list[Batch]:
         """The batches committed since the last call, in order.
 
-        With nothing new it reads no byte: one fstat and one stat.
+        With nothing new it reads no byte: two fstats and one stat.
+
+        Raises:
+            CorruptError: what follows the last batch is damage.
+            StorageError
         """
-        found = list(self._read_new())
-        while self._replaced():
-            found += self._follow()
-            found += self._read_new()
+        with storing(f"reading {self.folder.path}"):
+            found = self._read_new()
+            while not found and self._replaced():
+                found = self._follow() or self._read_new()
         return found
 
-    def _read_new(self) -> Iterator[Batch]:
-        start = self.position
-        if self.folder.files.fstat(self._fd).st_size <= start.offset:
-            return
-        data = read_all(self.folder.files, self._fd, start.offset)
+    def _read_new(self) -> list[Batch]:
+        start, file = self.position, self.folder.where(parts.ACTIVE)
+        size = self.folder.files.fstat(self._fd).st_size
+        if size < start.offset:
+            raise self._shorter(start)
+        if size == start.offset:
+            return []
+        data, found = read_all(self.folder.files, self._fd, start.offset), []
         for block in journal.blocks(data, start._replace(offset=0)):
             self.position = journal.position(block)._replace(offset=start.offset + block.end)
             self.last = block.commit
-            yield Batch(block.commit, data[block.begin : block.middle])
+            found.append(Batch(block.commit, data[block.begin : block.middle]))
+        if not found:
+            parts.refuse_damage(data, file, start._replace(offset=0), base=start.offset)
+        return found
 
     def _replaced(self) -> bool:
         status = self.folder.stat(parts.ACTIVE)
@@ -94,21 +121,39 @@ class Reader:
     def _follow(self) -> list[Batch]:
         """Go over to the part that has the name now; what lies between is returned."""
         fd = parts.open_active(self.folder)
-        header = parts.read_header(self.folder, fd)
-        between: list[Batch] = []
+        try:
+            header = parts.read_header(self.folder, fd)
+            between = self._between(header) if header.first != self._first else []
+        except BaseException:
+            self.folder.files.close(fd)
+            raise
         if header.first != self._first:
-            upto = header.position.seq
-            if upto > self.cursor:
-                beyond = self.batches(self.cursor)
-                between = [batch for batch in beyond if batch.commit.last <= upto]
             self._first, self.position = header.first, header.position
-        self.folder.files.close(self._fd)
-        self._fd = fd
+        if between:
+            self.last = between[-1].commit
+        old, self._fd = self._fd, fd
+        self.folder.files.close(old)
         return between
 
+    def _between(self, header: Header) -> list[Batch]:
+        upto = header.position.seq
+        if upto <= self.cursor:
+            return []
+        beyond = parts.batches(self.folder, self.cursor)
+        return list(takewhile(lambda batch: batch.commit.last <= upto, beyond))
+
     def batches(self, after: int = 0) -> Iterator[Batch]:
-        """Every committed batch beyond seq `after`. Reads history: not for continuation."""
-        return parts.batches(self.folder, after)
+        """Every committed batch beyond seq `after`. Reads history: not for continuation.
+
+        Raises:
+            CorruptError, StorageError
+        """
+        upto, last = self.position, after
+        for batch in parts.batches(self.folder, after):
+            last = batch.commit.last
+            yield batch
+        if last < upto.seq:
+            raise self._shorter(upto)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -5,11 +5,13 @@ A named checkpoint: it reads all of the history, and someone asked for it.
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from varvite.clock import now
 from varvite.disk.files import Folder, storing, write_all
 from varvite.disk.lock import Lock
+from varvite.disk.system import check_writable
 from varvite.session import identity as identities
 from varvite.session import index as indexes
 from varvite.session import journal, opening, parts, projecting, recovery, state
@@ -18,6 +20,7 @@ from varvite.session.index import Index
 from varvite.session.journal import Position
 from varvite.session.kind import Kind
 from varvite.session.parts import Batch
+from varvite.session.recovery import Recovered
 from varvite.session.streams import by_stream
 
 NEW = "index.new.tmp"
@@ -34,48 +37,57 @@ class Rebuilt:
     records: int
     bytes_read: int
     seconds: float
+    recovered: Recovered | None = None
 
 
 def rebuild(
-    store: Folder, session_id: str, kind: Kind, *, progress: Progress | None = None
+    store: Folder,
+    session_id: str,
+    kind: Kind,
+    *,
+    progress: Progress | None = None,
+    network: bool = False,
 ) -> Rebuilt:
     """Rebuild a session's derived files. Takes the writer lock; one part in memory at a time.
 
     A crash leaves the old files or the new ones; doing it again is safe.
 
     Raises:
-        SessionLockedError, CorruptError, StorageError
+        SessionLockedError, CorruptError, NewerFormatError, StorageError
     """
     began, before = time.monotonic(), store.files.io.bytes_read
     with identities.open_folder(store, session_id) as folder:
-        identity = identities.read(folder)
-        lock = Lock.acquire(folder, what=session_id)
-        try:
-            first, at = _recover(folder, identity)
-            counts = _all(folder, identity, kind, first, at, progress)
-        finally:
-            lock.release()
-    read = store.files.io.bytes_read - before
-    return Rebuilt(session_id, at.seq, sum(counts.values()), read, time.monotonic() - began)
+        identity = identities.read(folder, writing=True)
+        with storing(f"rebuilding {folder.path}"):
+            check_writable(folder.path, network=network)
+            lock = Lock.acquire(folder, what=session_id)
+            try:
+                first, at, recovered = _recover(folder, identity)
+                counts = _all(folder, identity, kind, first, at, progress)
+            finally:
+                lock.release()
+    read, seconds = store.files.io.bytes_read - before, time.monotonic() - began
+    return Rebuilt(session_id, at.seq, sum(counts.values()), read, seconds, recovered)
 
 
-def _recover(folder: Folder, identity: Identity) -> tuple[int, Position]:
+def _recover(folder: Folder, identity: Identity) -> tuple[int, Position, Recovered | None]:
     """Cut a torn end, as an ordinary open does; the index has no say in what was committed.
 
     Returns the first seq of the active part, and the place where it ends.
     """
-    with storing(f"rebuilding {folder.path}"):
-        data = parts.read_active(folder)
-        header = journal.read_header(data, folder.where(parts.ACTIVE))
-        opening.refuse_foreign(folder, header, identity)
-        clean = state.Clean.read(folder)
-        seen = clean.position.seq if clean and clean.uid == identity.uid else 0
-        found = recovery.scan(data, header, folder.where(parts.ACTIVE), seen=seen)
-        at = recovery.end(found, header)
-        recovery.settle(folder, data, header, at)
-        folder.remove(state.Clean.FILE)
-        opening.sweep(folder, header)
-    return header.first, at
+    data = parts.read_active(folder)
+    header = journal.read_header(data, folder.where(parts.ACTIVE))
+    journal.refuse_newer(header.format, folder.where(parts.ACTIVE))
+    opening.refuse_foreign(folder, header, identity)
+    opening.refuse_older(folder, header, data)
+    clean = state.Clean.read(folder)
+    seen = clean.position.seq if clean and clean.uid == identity.uid else 0
+    found = recovery.scan(data, header, folder.where(parts.ACTIVE), seen=seen)
+    at = recovery.end(found, header)
+    recovered = recovery.settle(folder, data, header, at)
+    folder.remove(state.Clean.FILE)
+    opening.sweep(folder, header)
+    return header.first, at, recovered
 
 
 def _all(
@@ -94,6 +106,7 @@ def _all(
             if progress:
                 progress(batch.commit.last, at.seq)
         index.sync()
+        made.sync()
         summary = kind.summary(index.get)
     finally:
         index.close()
@@ -140,9 +153,14 @@ class _Streams:
             self._fds[stream] = self._folder.create(f"{stream}.jsonl.tmp")
         return self._fds[stream]
 
-    def close(self) -> None:
+    def sync(self) -> None:
         for fd in self._fds.values():
-            self._folder.files.close(fd)
+            self._folder.files.sync_data(fd)
+
+    def close(self) -> None:
+        with ExitStack() as closing:
+            for fd in self._fds.values():
+                closing.callback(self._folder.files.close, fd)
 
     def publish(self) -> None:
         for stream in self._fds:

@@ -5,6 +5,7 @@ journal that it speaks of, so a reader goes on from there and reads only what is
 """
 
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any
 
 from varvite.disk import proof
@@ -20,13 +21,17 @@ FILE = "state.json"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`part_first` names the part that `position.offset` counts in."""
+    """`part_first` names the part that `position.offset` counts in.
+
+    synced: whether the journal was on disk up to the position, which it then still is.
+    """
 
     position: Position
     part_first: int
     counts: dict[str, int]
     at: str
     summary: dict[str, Any]
+    synced: bool = True
 
     @property
     def cursor(self) -> int:
@@ -45,7 +50,8 @@ def write(folder: Folder, identity: Identity, state: State) -> None:
         "counts": state.counts,
         "updated": state.at,
         "summary": state.summary,
-        "journal": {"part_first": state.part_first} | state.position._asdict(),
+        "journal": {"part_first": state.part_first, "synced": state.synced}
+        | state.position._asdict(),
     }
     folder.replace(FILE, proof.document(values), sync=False)
 
@@ -57,12 +63,18 @@ def read(folder: Folder, identity: Identity) -> State | None:
         if values["uid"] != identity.uid:
             return None
         place = values["journal"]
-        part_first = place.pop("part_first")
-        return State(
-            Position(**place), part_first, values["counts"], values["updated"], values["summary"]
+        made = State(
+            Position(*(place[name] for name in Position._fields)),
+            place["part_first"],
+            dict(values["counts"]),
+            values["updated"],
+            dict(values["summary"]),
+            place["synced"],
         )
-    except (OSError, CorruptError, KeyError, TypeError, AttributeError):
+    except (OSError, CorruptError, KeyError, TypeError, AttributeError, ValueError):
         return None
+    numbers = (*made.position, made.part_first, *made.counts.values())
+    return made if all(map(journal.is_count, numbers)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,9 @@ class Clean:
             values = proof.read_document(folder.read(cls.FILE), folder.where(cls.FILE))
             streams = {name: (pair[0], pair[1]) for name, pair in values["streams"].items()}
             position = Position(*values["position"])
+            numbers = (*position, values["part_first"], *chain.from_iterable(streams.values()))
+            if not all(map(journal.is_count, numbers)):
+                return None
             return cls(values["uid"], position, values["part_first"], streams)
         except (OSError, CorruptError, KeyError, TypeError, AttributeError, IndexError):
             return None

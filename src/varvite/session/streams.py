@@ -5,6 +5,7 @@ it. One that has another size is stale: it is left alone until a rebuild.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 
 from varvite.disk.files import Folder, storing, write_all
 
@@ -35,6 +36,7 @@ class Streams:
         self._folder, self._private = folder, private
         self.sizes = dict(sizes)
         self.stale: set[str] = set()
+        self._unsynced: set[str] = set()
         self._fds: dict[str, int] = {}
 
     def find_stale(self) -> None:
@@ -55,6 +57,7 @@ class Streams:
             if status is None or status.st_size < size:
                 self.stale.add(stream)
             elif status.st_size > size:
+                self._unsynced.add(stream)
                 self._folder.files.truncate(self._open(stream), size)
 
     def count(self, groups: Mapping[str, list[bytes]]) -> None:
@@ -73,17 +76,20 @@ class Streams:
         for stream, lines in groups.items():
             if stream in self._private or stream in self.stale:
                 continue
+            self._unsynced.add(stream)
             with storing(f"writing {self._folder.where(stream)}.jsonl"):
                 write_all(self._folder.files, self._open(stream), b"".join(lines))
 
     def sync(self) -> None:
-        for stream, (records, _) in self.sizes.items():
-            if records and stream not in self._private and stream not in self.stale:
-                self._folder.files.sync_data(self._open(stream))
+        """Sync the files written since the last call. After a failure reopen the session."""
+        for stream in sorted(self._unsynced - self.stale):
+            self._folder.files.sync_data(self._open(stream))
+        self._unsynced.clear()
 
     def close(self) -> None:
-        while self._fds:
-            self._folder.files.close(self._fds.popitem()[1])
+        with ExitStack() as closing:
+            while self._fds:
+                closing.callback(self._folder.files.close, self._fds.popitem()[1])
 
     def _open(self, stream: str) -> int:
         if stream in self._fds:

@@ -7,7 +7,8 @@ A batch is committed by one write and one sync of the journal; what follows
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -15,12 +16,13 @@ import orjson
 
 from varvite import ids
 from varvite.clock import Clock, now
-from varvite.disk.files import Folder, storage_error, storing, write_all
+from varvite.disk.files import Folder, read_all, storage_error, storing, write_all
 from varvite.disk.lock import Lock
 from varvite.disk.system import check_writable
 from varvite.errors import (
     CommitUnknownError,
     ForeignWriterError,
+    LimitError,
     StateConflictError,
     StorageError,
     WriterPoisonedError,
@@ -79,37 +81,44 @@ class Writer:
         self._pid = os.getpid()
         self._poison: BaseException | None = None
         self._behind = self._unsynced = False
+        self._synced_batch = 0
         self._state_due = 0.0
-        self.folder = identities.open_folder(store, session_id)
         self.files = store.files
-        closers = [self.folder.close]
-        try:
-            self.identity = identities.read(self.folder)
-            check_writable(self.folder.path, network=network)
+        with ExitStack() as held:
+            self.folder = identities.open_folder(store, session_id)
+            held.callback(self.folder.close)
+            self.identity = identities.read(self.folder, writing=True)
+            with storing(f"opening {self.folder.path}"):
+                check_writable(self.folder.path, network=network)
             self._lock = Lock.acquire(self.folder, what=session_id, wait_s=wait_s)
-            closers.append(self._lock.release)
-            self.index = Index(self.folder)
-            closers.append(self.index.close)
-            self._open()
-        except BaseException:
-            for close in reversed(closers):
-                close()
-            raise
+            held.callback(self._lock.release)
+            with storing(f"opening {self.folder.path}"):
+                self.index = Index(self.folder)
+            held.callback(self.index.close)
+            self._open(held)
+            self._held = held.pop_all()
         self._group = GroupSync(self._sync)
 
-    def _open(self) -> None:
+    def _open(self, held: ExitStack) -> None:
         seen = opening.seen_by(self.index.applied(), self.identity, self._lock)
         with storing(f"opening {self.folder.path}"):
             self._active, self._streams, data = opening.active_part(
                 self.folder, self.identity, self.kind.private, seen=seen
             )
+            held.callback(self._close_files)
             opening.sweep(self.folder, self._active.header)
             if self.folder.remove(state.Clean.FILE):
                 self.folder.sync()
-        opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
+            opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
         at = self._active.position
         self._active.position = at._replace(epoch=at.epoch + 1)
         self.recovered = self._active.recovered
+
+    def _close_files(self) -> None:
+        try:
+            self._streams.close()
+        finally:
+            self.files.close(self._active.fd)
 
     @property
     def cursor(self) -> int:
@@ -148,23 +157,25 @@ class Writer:
             ForeignWriterError: something else wrote; nothing was written.
         """
         level = level or self.level
+        self._refuse_child()
         with self._mutex:
             before = self.files.io.copy()
             self._usable()
             if key is not None and (known := self.index.get(projecting.KEYS, ids.record_id(key))):
+                if level != "fast":
+                    self._sync()
                 return _replayed(known)
             self._expect(expected_cursor)
             at = self._clock()
             made = records.lines(given, self.cursor, at, self.actor, self.index.get_many)
+            groups = made.by_stream()
+            self._expect_streams(groups)
             block, commit = self._build(made.encoded, key, level, at)
             entries = projecting.entries(
                 commit, made.records, made.latest, self.kind.fold, self.index
             )
-            self._write(block)
-            self._unsynced = True
-            if level == "durable":
-                self._sync()
-            self._commit(commit, made, entries, len(block))
+            self._put(block, commit)
+            self._project(commit, groups, entries)
             ticket = self._group.wrote()
         if level == "group":
             self._group.wait(ticket)
@@ -178,15 +189,19 @@ class Writer:
         Raises:
             WriterPoisonedError, ForeignWriterError, StorageError
         """
+        self._refuse_child()
         with self._mutex:
             self._usable()
             return self.index.get(table, key)
 
-    def _usable(self) -> None:
-        if self._poison is not None:
-            raise WriterPoisonedError(f"{self.folder.path}: an earlier sync failed")
+    def _refuse_child(self) -> None:
+        """Before the mutex, which a thread of the parent may have held at the fork."""
         if os.getpid() != self._pid:
             raise ForeignWriterError(f"{self.folder.path} was opened by the parent of this process")
+
+    def _usable(self) -> None:
+        if self._poison is not None:
+            raise WriterPoisonedError(f"{self.folder.path}: {self._poison}")
         if self.folder.fd < 0:
             raise StorageError(f"{self.folder.path} is closed", hint="open it again")
         if self._behind:
@@ -200,12 +215,25 @@ class Writer:
                 cursor=self.cursor,
             )
 
+    def _expect_streams(self, groups: Mapping[str, list[bytes]]) -> None:
+        streams = len(self._streams.sizes.keys() | groups.keys())
+        if streams > journal.STREAMS_MAX:
+            raise LimitError(
+                f"a session of {streams} streams; the limit is {journal.STREAMS_MAX}",
+                hint="a stream is a kind of record; put what differs into a field",
+                path="[].stream",
+                limit=journal.STREAMS_MAX,
+            )
+
     def _build(
         self, lines: list[bytes], key: str | None, level: Level, at: str
     ) -> tuple[bytes, Commit]:
         if self._active.position.offset >= self._seal_bytes:
             self._seal()
-        return journal.build(lines, self._active.position, key=key, level=level, at=at)
+        after = self._active.position
+        if not self._unsynced:
+            self._synced_batch = after.batch
+        return journal.build(lines, after, key=key, level=level, at=at, synced=self._synced_batch)
 
     def _guard(self) -> None:
         """See that lock and journal are still the ones we opened. Two stats."""
@@ -217,66 +245,107 @@ class Writer:
         if not ours or not self._lock.is_ours():
             raise ForeignWriterError(f"{self.folder.path} changed under this writer")
 
-    def _write(self, block: bytes) -> None:
+    def _put(self, block: bytes, commit: Commit) -> None:
+        """Write a block and take it in. What interrupts it half-way ends this writer."""
         self._guard()
+        self._poison = InterruptedError("an append was cut short")
+        self._write(block)
+        self._unsynced = True
+        try:
+            if commit.level == "durable":
+                self._sync_data()
+            at = self._active.position
+            self._active.position = Position(
+                commit.last, commit.batch, commit.crc, at.epoch, at.offset + len(block)
+            )
+        except Exception as error:
+            self._poison = error
+            raise CommitUnknownError(f"{self.folder.path}: the sync failed: {error}") from error
+        self._poison = None
+
+    def _write(self, block: bytes) -> None:
         try:
             write_all(self.files, self._active.fd, block)
         except BaseException as error:
-            self._roll_back()
+            self._roll_back(error)
             if isinstance(error, OSError):
                 raise storage_error(error, f"appending to {self.folder.path}") from error
             raise
 
-    def _roll_back(self) -> None:
+    def _roll_back(self, cause: BaseException) -> None:
         try:
             self.files.truncate(self._active.fd, self._active.position.offset)
-        except BaseException as error:  # a part of the batch stays: only recovery may cut it
+        except Exception as error:  # a part of the batch stays: only recovery may cut it
             self._poison = error
-            if not isinstance(error, OSError):
-                raise
+            raise CommitUnknownError(
+                f"{self.folder.path}: {cause}, and then taking it back: {error}"
+            ) from error
+        self._poison = None
 
     def _sync(self) -> None:
-        """Sync the journal. After a failure the page cache lies, so the writer is done for."""
-        if self._poison is not None:
-            raise CommitUnknownError(f"{self.folder.path}: an earlier sync failed")
-        try:
-            self.files.sync_data(self._active.fd)
-        except BaseException as error:
-            self._poison = error
-            raise CommitUnknownError(f"{self.folder.path}: the sync failed: {error}") from error
+        """Sync the journal where it is not. Takes the mutex, so no part is sealed meanwhile.
+
+        After a failed sync the page cache lies, so the writer is done for.
+        """
+        with self._mutex:
+            if not self._unsynced:
+                return
+            if self._poison is not None:
+                raise CommitUnknownError(f"{self.folder.path}: {self._poison}")
+            try:
+                with self._poisoning():
+                    self._sync_data()
+            except Exception as error:
+                raise CommitUnknownError(f"{self.folder.path}: the sync failed: {error}") from error
+
+    def _sync_data(self) -> None:
+        self.files.sync_data(self._active.fd)
         self._unsynced = False
 
-    def _commit(
-        self, commit: Commit, made: records.Lines, entries: dict[bytes, bytes], size: int
+    @contextmanager
+    def _poisoning(self) -> Iterator[None]:
+        """End this writer where a sync of the block fails: the next one would lie."""
+        try:
+            yield
+        except BaseException as error:
+            self._poison = error
+            raise
+
+    def _project(
+        self, commit: Commit, groups: Mapping[str, list[bytes]], entries: dict[bytes, bytes]
     ) -> None:
-        at = self._active.position
-        self._active.position = Position(
-            commit.last, commit.batch, commit.crc, at.epoch, at.offset + size
-        )
-        groups = made.by_stream()
+        """Bring stream files, index and state up to a commit, which stands whatever fails here."""
         self._behind = True
         try:
             self._streams.append(groups)
             self.index.apply(entries, projecting.applied(self.identity.uid, commit))
             self._streams.count(groups)
-        except Exception:  # noqa: BLE001  (committed all the same; the next call settles or raises)
+            self._behind = False
+            if time.monotonic() >= self._state_due:
+                self.write_state(commit.at)
+        except Exception:  # noqa: BLE001  (the next call settles or raises)
             return
-        self._behind = False
-        if time.monotonic() >= self._state_due:
-            self.write_state(commit.at)
 
     def _settle(self) -> None:
         """Bring the projections from the part's beginning to its end again."""
+        self._guard()
         with storing(f"catching up {self.folder.path}"):
-            data = parts.read_active(self.folder)
+            if self.index.failed:
+                self.index.reopen()
+            data = read_all(self.files, self._active.fd)
             blocks = list(journal.blocks(data, self._active.header.position))
             self._streams.sizes = dict(self._active.header.streams)
             opening.rewrite_streams(self._streams, data, blocks)
-        opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
+            opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
         self._behind = False
 
     def seal(self) -> None:
-        """Seal the active part, so that it can be compacted whole."""
+        """Seal the active part, so that it can be compacted whole.
+
+        Raises:
+            DiskFullError, StorageError: it is not sealed; the handle goes on unless a sync failed.
+        """
+        self._refuse_child()
         with self._mutex:
             self._usable()
             if self._active.position.seq > self._active.header.position.seq:
@@ -287,44 +356,53 @@ class Writer:
         at, first = self._active.position, self._active.header.first
         self._guard()
         with storing(f"sealing a part of {self.folder.path}"):
-            self._streams.sync()
-            if self._unsynced:
-                self._sync()
-            self.index.sync()
+            self._sync_all()
             line = journal.header_line(self.identity.uid, at, self._streams.sizes)
+            header = journal.read_header(line, self.folder.where(parts.ACTIVE))
             self.folder.remove(opening.NEXT)
             fd = self.folder.create(opening.NEXT, line)
             try:
+                inode = self.files.fstat(fd).st_ino
                 self._publish_part(fd, first)
             except BaseException:
                 self.files.close(fd)
                 raise
-        self.files.close(self._active.fd)
-        header = journal.read_header(line, self.folder.where(parts.ACTIVE))
-        inode = self.files.fstat(fd).st_ino
-        position = header.position._replace(epoch=at.epoch)
-        self._active = opening.Active(fd, inode, header, position, None)
+            position = header.position._replace(epoch=at.epoch)
+            sealed, self._active = (
+                self._active.fd,
+                opening.Active(fd, inode, header, position, None),
+            )
+            self.files.close(sealed)
+
+    def _sync_all(self) -> None:
+        """Sync the journal and what a later open takes for granted about its projections."""
+        with self._poisoning():
+            self._streams.sync()
+        self._sync()
+        self._behind = True
+        self.index.sync()
+        self._behind = False
 
     def _publish_part(self, fd: int, first: int) -> None:
         self.files.sync(fd)
         name = parts.sealed_name(first)
-        with self.folder.folder(parts.SEALED) as sealed:
+        with parts.sealed_folder(self.folder) as sealed:
             if sealed.stat(name) is None:
                 self.folder.link(parts.ACTIVE, name, to=sealed)
-            sealed.sync()
+            with self._poisoning():
+                sealed.sync()
         self.folder.rename(opening.NEXT, parts.ACTIVE)
-        try:
+        with self._poisoning():  # a power cut might bring the old part back under the name
             self.folder.sync()
-        except BaseException as error:  # a power cut might bring the old part back under the name
-            self._poison = error
-            raise
 
     def write_state(self, at: str | None = None) -> None:
         """Write `state.json` as of the cursor. It is derived: a failure leaves it behind."""
         header, position = self._active.header, self._active.position
         counts = {name: records for name, (records, _) in sorted(self._streams.sizes.items())}
         summary = self.kind.summary(self.index.get)
-        made = state.State(position, header.first, counts, at or self._clock(), summary)
+        made = state.State(
+            position, header.first, counts, at or self._clock(), summary, synced=not self._unsynced
+        )
         try:
             state.write(self.folder, self.identity, made)
         except OSError:
@@ -332,22 +410,30 @@ class Writer:
         self._state_due = time.monotonic() + STATE_EVERY_S
 
     def close(self) -> None:
-        """Let the session go. A later open then reads one header."""
+        """Let the session go. A later open then reads one header.
+
+        Raises:
+            CommitUnknownError, ForeignWriterError, StorageError: it is let go all the same;
+                the next open recovers.
+        """
+        if os.getpid() != self._pid:
+            return
         with self._mutex:
-            if self.folder.fd < 0 or os.getpid() != self._pid:
+            if self.folder.fd < 0:
                 return
             try:
                 if self._poison is None:
                     self._mark_clean()
             finally:
-                self._release()
+                self._held.close()
 
     def _mark_clean(self) -> None:
         if self._behind:
             self._settle()
         self._guard()
-        if self._unsynced:
-            self._sync()
+        with storing(f"closing {self.folder.path}"), self._poisoning():
+            self._streams.sync()
+        self._sync()
         self.write_state()
         marker = state.Clean(
             self.identity.uid,
@@ -357,13 +443,6 @@ class Writer:
         )
         with storing(f"closing {self.folder.path}"):
             marker.write(self.folder)
-
-    def _release(self) -> None:
-        self._streams.close()
-        self.files.close(self._active.fd)
-        self.index.close()
-        self._lock.release()
-        self.folder.close()
 
 
 def _replayed(value: bytes) -> Receipt:
