@@ -20,7 +20,10 @@ MANIFESTS = "manifests"
 LATEST = "latest"
 FORMAT = 1
 _DIGITS = 20
-_PATH = re.compile(r"[a-z][a-z0-9_]{0,63}/[0-9a-f-]+\.parquet")
+PINS = "pins"
+TEMPORARY = "tmp"
+_RESERVED = frozenset({LATEST, MANIFESTS, PINS, TEMPORARY, "lock"})
+_PATH = re.compile(r"[a-z][a-z0-9_]{0,63}(-stream)?/[0-9a-f-]+\.parquet")
 
 
 class Through(NamedTuple):
@@ -41,7 +44,7 @@ class Span(NamedTuple):
     rows: int
 
 
-class Deleted(NamedTuple):
+class Gone(NamedTuple):
     """A session that is gone, since when."""
 
     id: str
@@ -73,7 +76,7 @@ class Manifest:
     at: str = ""
     sessions: Mapping[str, Through] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
-    deleted: Mapping[str, Deleted] = field(default_factory=dict)
+    deleted: Mapping[str, Gone] = field(default_factory=dict)
 
     def ids(self) -> dict[str, str]:
         """Session ids by uid, of all whose rows may lie in a segment."""
@@ -144,7 +147,7 @@ def decode(data: bytes, file: str, generation: int) -> Manifest:
             values["at"],
             {uid: Through(*one) for uid, one in values["sessions"].items()},
             tuple(_segment(one) for one in values["segments"]),
-            {uid: Deleted(*one) for uid, one in values["deleted"].items()},
+            {uid: Gone(*one) for uid, one in values["deleted"].items()},
         )
     except (KeyError, TypeError, AttributeError, ValueError):
         made = Manifest()
@@ -190,6 +193,11 @@ def ensured(parent: Folder, name: str) -> Folder:
         with suppress(FileExistsError):
             parent.make(name)
     return parent.folder(name)
+
+
+def stream_folder(stream: str) -> str:
+    """The directory of a stream's segments; a hyphen keeps it apart from our own names."""
+    return f"{stream}-stream" if stream in _RESERVED else stream
 
 
 def file_name(generation: int) -> str:

@@ -7,8 +7,7 @@ from varvite.disk.files import Folder, storing
 from varvite.disk.lock import Lock
 from varvite.errors import ManifestConflictError
 from varvite.segments import manifest as manifests
-from varvite.segments.manifest import LAKE, Manifest, ensured
-from varvite.segments.writing import TEMPORARY
+from varvite.segments.manifest import LAKE, TEMPORARY, Manifest, ensured
 
 ATTEMPTS_MAX = 100
 
@@ -46,5 +45,6 @@ def locked(store: Folder, *, wait_s: float = 0) -> Iterator[Folder]:
             stack.callback(lock.release)
             with ensured(lake, TEMPORARY) as temporary:
                 for name in temporary.names():
-                    temporary.remove(name)
+                    if name.endswith(".tmp"):
+                        temporary.remove(name)
         yield lake

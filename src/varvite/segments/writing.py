@@ -20,10 +20,9 @@ import pyarrow.parquet as pq
 from varvite import ids
 from varvite.disk.files import Folder, write_all
 from varvite.segments.check import damaged, size_and_crc
-from varvite.segments.manifest import Segment, Span, ensured
+from varvite.segments.manifest import TEMPORARY, Segment, Span, ensured, stream_folder
 from varvite.segments.scan import columns
 
-TEMPORARY = "tmp"
 ROW_GROUP_ROWS = 64 << 10
 ROW_GROUP_BYTES = 64 << 20
 PAGE_BYTES = 1 << 20
@@ -143,10 +142,11 @@ class Draft:
         """Give the file its name, durably. It is data once a manifest lists it."""
         digest = self._sink.sha.hexdigest()
         name = f"{generation}-{number}-{digest[:_HASH_CHARS]}.parquet"
-        with ensured(self._lake, self.stream) as folder:
+        place = stream_folder(self.stream)
+        with ensured(self._lake, place) as folder:
             self._folder.rename(self._name, name, to=folder)
             folder.sync()
-        path = f"{self.stream}/{name}"
+        path = f"{place}/{name}"
         return Segment(
             path, self.stream, tier, self.rows, self._sink.size, self._sink.crc, digest, sessions
         )
