@@ -1,33 +1,23 @@
-"""The indexes of a graph session: one table, from which the fold follows.
+"""The indexes of a graph session: one list of tables, from which the fold follows.
 
-A value is absolute: it says all there is to say about its key at the record's seq.
+Those of the landscape are here; each later part declares its own in its module.
 """
 
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import Any, NamedTuple
 
 import orjson
 
+from varvite.graph import steps
+from varvite.graph.steps import SUBMITTED
+from varvite.graph.table import Record, Table
 from varvite.session.kind import Entry, Read
 
 SEEN_SOURCE, PAPER, PACKAGE_REF, NODE = "seen_source", "paper", "package_ref", "node"
 BUCKET_MEMBERSHIP, CALL, SUBMISSION, TOTAL = "bucket_membership", "call", "submission", "total"
 TOTAL_KEY = "all"
-SUBMITTED = "batch.submitted"
 UNSEEN: tuple[int, None, list[str]] = (0, None, [])
 """The state of a node that was never a hit: sightings, best rank, papers it was seen in."""
-
-Record = dict[str, Any]
-
-
-class Table(NamedTuple):
-    """Which records of `stream` enter index `name`, under which keys, with which value."""
-
-    name: str
-    stream: str
-    keys: Callable[[Record], Iterable[str]]
-    value: Callable[[Record, Read], bytes]
 
 
 def content_key(content: str) -> str:
@@ -112,6 +102,7 @@ TABLES = (
         lambda e: (TOTAL_KEY,) if _submitted(e) else (),
         lambda e, _read: orjson.dumps(e["payload"]["totals"]),
     ),
+    *steps.TABLES,
 )
 
 _BY_STREAM: dict[str, list[Table]] = {}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from varvite import ids
-from varvite.graph import calls, fold, payloads
+from varvite.graph import calls, fold, payloads, steps
 from varvite.graph.calls import Origin
 from varvite.graph.delta import Fields, Hit, Link, Named
 from varvite.graph.known import UNSEEN, Found, Known, Paper, State
@@ -67,7 +67,7 @@ def _event(counts: dict[str, int], read: Read, key: str | None) -> Record:
     payload: Fields = {"counts": counts, "totals": totals}
     if key is not None:
         payload["key"] = key
-    return {"stream": "events", "type": fold.SUBMITTED, "payload": payload}
+    return {"stream": "events", "type": steps.SUBMITTED, "payload": payload}
 
 
 class _Step:
