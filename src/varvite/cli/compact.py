@@ -1,11 +1,12 @@
 """`varvite compact`: journals into Parquet segments."""
 
+from dataclasses import asdict
+
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.progress import Bar
 from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
-from varvite.cli.values import values
 
 
 @click.command(cls=Verb)
@@ -18,4 +19,4 @@ def compact(settings: Settings, *, max_seconds: float | None, dry_run: bool) -> 
     """Bring journals into Parquet, beside live writers."""
     with Bar(settings) as bar:
         done = settings.open().compact(dry_run=dry_run, max_seconds=max_seconds, progress=bar)
-    show(settings, Answer.one(values(done)))
+    show(settings, Answer.one(asdict(done)))

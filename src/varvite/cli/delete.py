@@ -1,12 +1,12 @@
 """`varvite delete`: a session out of every view at once."""
 
 import sys
+from dataclasses import asdict
 
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
-from varvite.cli.values import values
 
 
 @click.command(cls=Verb)
@@ -21,4 +21,4 @@ def delete(settings: Settings, *, session_id: str, yes: bool, dry_run: bool) -> 
     """
     if not (yes or dry_run) and sys.stdin.isatty() and sys.stderr.isatty():
         click.confirm(f"delete {session_id}?", abort=True, err=True)
-    show(settings, Answer.one(values(settings.open().delete(session_id, dry_run=dry_run))))
+    show(settings, Answer.one(asdict(settings.open().delete(session_id, dry_run=dry_run))))

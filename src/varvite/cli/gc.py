@@ -1,10 +1,11 @@
 """`varvite gc`: the bytes that nothing speaks of any more."""
 
+from dataclasses import asdict
+
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
-from varvite.cli.values import values
 
 GRACE_HOURS = 24
 
@@ -21,4 +22,4 @@ GRACE_HOURS = 24
 @pass_settings
 def gc(settings: Settings, *, grace_hours: float, dry_run: bool) -> None:
     """Remove what no manifest lists and no reader pins."""
-    show(settings, Answer.one(values(settings.open().gc(grace_hours=grace_hours, dry_run=dry_run))))
+    show(settings, Answer.one(asdict(settings.open().gc(grace_hours=grace_hours, dry_run=dry_run))))

@@ -1,13 +1,13 @@
 """`varvite rebuild`: everything but the journal, made anew from it."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.progress import Bar
 from varvite.cli.settings import Settings, Verb, pass_settings
-from varvite.cli.values import values
 from varvite.store import Store
 
 COLUMNS = ("session", "cursor", "records", "bytes_read", "seconds")
@@ -26,7 +26,7 @@ def rebuild(settings: Settings, *, session_ids: tuple[str, ...], every: bool) ->
             done = store.rebuild(
                 name, progress=lambda seq, last, name=name: bar(f"rebuilding {name}", seq, last)
             )
-            rows.append(values(done))
+            rows.append(asdict(done))
     show(settings, Answer.many(rows, COLUMNS))
 
 

@@ -1,10 +1,11 @@
 """`varvite repair`: what is damaged goes to quarantine, what can be made anew is."""
 
+from dataclasses import asdict
+
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
-from varvite.cli.values import values
 
 COLUMNS = ("file", "what", "done")
 
@@ -18,4 +19,4 @@ def repair(settings: Settings, *, dry_run: bool) -> None:
     Nothing is deleted.
     """
     done = settings.open().repair(dry_run=dry_run)
-    show(settings, Answer.many(map(values, done), COLUMNS))
+    show(settings, Answer.many(map(asdict, done), COLUMNS))

@@ -1,11 +1,12 @@
 """`varvite verify`: read everything, and say what is damaged."""
 
+from dataclasses import asdict
+
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.progress import Bar
 from varvite.cli.settings import Settings, Verb, pass_settings
-from varvite.cli.values import values
 from varvite.errors import DamageError
 
 COLUMNS = ("file", "what", "hint")
@@ -22,6 +23,6 @@ def verify(settings: Settings, ctx: click.Context, *, session_ids: tuple[str, ..
     """
     with Bar(settings) as bar:
         found = settings.open().verify(list(session_ids) or None, progress=bar)
-    show(settings, Answer.many(map(values, found), COLUMNS))
+    show(settings, Answer.many(map(asdict, found), COLUMNS))
     if found:
         ctx.exit(DamageError.exit_code)
