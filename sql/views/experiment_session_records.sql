@@ -22,22 +22,17 @@ select
             else '{}'
         end,
         coalesce(body, '{}'),
-        '{' || array_to_string(
-            list_filter(
-                [
-                    '"status":' || to_json(status),
-                    '"metric":' || to_json(metric),
-                    '"metrics":' || metrics,
-                    '"commit":' || to_json(commit),
-                    '"description":' || to_json(description),
-                    '"name":' || to_json(name),
-                    '"metricName":' || to_json(metric_name),
-                    '"metricUnit":' || to_json(metric_unit),
-                    '"direction":' || to_json(direction)
-                ],
-                lambda field: field is not null
-            ),
-            ','
+        '{' || concat_ws(
+            ',',
+            '"status":' || to_json(status),
+            '"metric":' || to_json(metric),
+            '"metrics":' || metrics,
+            '"commit":' || to_json(commit),
+            '"description":' || to_json(description),
+            '"name":' || to_json(name),
+            '"metricName":' || to_json(metric_name),
+            '"metricUnit":' || to_json(metric_unit),
+            '"direction":' || to_json(direction)
         ) || '}'
     )::varchar as payload,
     "at" as "createdAt"

@@ -18,7 +18,11 @@
 --           status       varchar      not null  pending, leased, done, failed or skipped
 --           attempt      bigint       null      from 1
 --           retry_of     varchar      null      the call that this one supersedes
---           lease_until  varchar      null      UTC
+--           lease_until  varchar      null      when a lease ends, UTC
+--           lease_step   bigint       null      the step at which a lease ends
+--           lease_by     varchar      null      who holds the lease
+--           lane         varchar      null      high, medium or low: where it waits
+--           place        bigint       null      its number in that lane, from 1
 --           response_id  varchar      null      the answer
 --           code         bigint       null      the provider's, 0 when done
 --           message      varchar      null      the provider's

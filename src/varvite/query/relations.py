@@ -48,18 +48,13 @@ def all_records(streams: Iterable[str]) -> str:
 
 
 def _body(stream: str) -> str:
-    """The stream's own fields that are not null, as the text of one JSON object."""
+    """The stream's own fields that are not null, as the text of one JSON object.
+
+    A pair of a null is null, and concat_ws leaves nulls out.
+    """
     own = [name for name in stream_columns(stream) if name not in ENVELOPE]
-    pairs = [_pair(stream, name) for name in own]
-    rest = "case when body is not null then body[2:-2] end"
-    listed = ", ".join([*pairs, rest])
-    joined = f"array_to_string(list_filter([{listed}], lambda x: x is not null), ',')"
-    return f"'{{' || {joined} || '}}'"
-
-
-def _pair(stream: str, name: str) -> str:
-    key = literal(f'"{name}":')
-    return f"case when {quoted(name)} is not null then {key} || {_value(stream, name)} end"
+    pairs = [literal(f'"{name}":') + f" || {_value(stream, name)}" for name in own]
+    return f"'{{' || concat_ws(',', {', '.join([*pairs, 'body[2:-2]'])}) || '}}'"
 
 
 def _value(stream: str, name: str) -> str:

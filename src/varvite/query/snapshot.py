@@ -200,32 +200,14 @@ class Snapshot:
         return {one.identity.uid: reached.get(one.identity.uid, 0) for one in self.sessions}
 
     def _make_catalog(self) -> None:
-        self.con.execute(
-            "create table catalog.sessions (session_id varchar, session_uid varchar, kind varchar,"
-            " title varchar, created_at timestamptz, cursor bigint)"
-        )
-        rows = [catalog.row(one, self._cursor(one)) for one in self.sessions]
-        if rows:
-            self.con.executemany("insert into catalog.sessions values (?, ?, ?, ?, ?, ?)", rows)
-        self.con.execute(
-            "create table catalog.segments (path varchar, stream varchar, tier bigint,"
-            " rows bigint, bytes bigint, sessions bigint, generation bigint)"
-        )
-        files = [
-            (
-                one.path,
-                one.stream,
-                one.tier,
-                one.rows,
-                one.bytes,
-                len(one.sessions),
-                self.generation,
-            )
+        sessions = [catalog.session_row(one, self._cursor(one)) for one in self.sessions]
+        segments = [
+            catalog.segment_row(one, self.generation)
             for one in self.manifest.segments
             if self._holds(one)
         ]
-        if files:
-            self.con.executemany("insert into catalog.segments values (?, ?, ?, ?, ?, ?, ?)", files)
+        catalog.make(self.con, "sessions", sessions)
+        catalog.make(self.con, "segments", segments)
 
     @property
     def generation(self) -> int:
