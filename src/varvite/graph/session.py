@@ -35,7 +35,20 @@ def summary(read: Read) -> dict[str, Any]:
 
 GRAPH = Kind(
     name="graph",
-    streams=("frontier", "nodes", "edges", "focuses", "obligations", "sightings", "events"),
+    streams=(
+        "frontier",
+        "nodes",
+        "edges",
+        "focuses",
+        "obligations",
+        "packets",
+        "candidates",
+        "repair_contexts",
+        "decisions",
+        "projections",
+        "sightings",
+        "events",
+    ),
     private=frozenset({"responses"}),
     fold=fold.fold,
     summary=summary,

@@ -74,6 +74,8 @@ class Frontier(TypedDict, total=False):
     dedup_key: what a call and its retries have in common.
     code, message: the provider's, 0 when done.
     hits, new_nodes: of the response; new_nodes counts variables never seen as a hit before.
+    lease_until, lease_step: the time and the step at which a lease ends, whichever is first.
+    lane, place: where it waits: calls of one lane are leased in the order of their places.
     """
 
     item_kind: Required[Literal["query", "paper", "claim_chain", "obligation"]]
@@ -85,6 +87,10 @@ class Frontier(TypedDict, total=False):
     attempt: Int
     retry_of: str | None
     lease_until: str | None
+    lease_step: Int | None
+    lease_by: str | None
+    lane: Literal["high", "medium", "low"] | None
+    place: Int | None
     response_id: str | None
     code: Int | None
     message: str | None
