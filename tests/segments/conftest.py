@@ -1,3 +1,4 @@
+import shutil
 from contextlib import closing
 from datetime import datetime
 
@@ -90,6 +91,20 @@ class Lab:
     def uid(self, name):
         with self.store.folder(name) as session:
             return identity.read(session).uid
+
+    def put_back(self, copy):
+        shutil.rmtree(self.path)
+        shutil.copytree(copy, self.path)
+        self.store.close()
+        self.store = self.fresh()
+
+    def file_of(self, segment):
+        return self.path / "_lake" / segment.path
+
+    def flip(self, segment, *, byte, bit=0):
+        data = bytearray(self.file_of(segment).read_bytes())
+        data[byte] ^= 1 << bit
+        self.file_of(segment).write_bytes(data)
 
     def lines(self, name):
         with self.store.folder(name) as session:

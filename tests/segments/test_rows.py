@@ -11,7 +11,10 @@ from varvite.segments.compact import compact
 
 
 def test_every_stream_of_every_session_is_in_segments_row_by_row(lab, nodes):
-    edges = [{"stream": "edges", "id": f"e{n}", "edge_kind": "cites", "src": "a", "dst": "b"} for n in range(50)]
+    edges = [
+        {"stream": "edges", "id": f"e{n}", "edge_kind": "cites", "src": "a", "dst": "b"}
+        for n in range(50)
+    ]
     lab.create("one", nodes(120) + edges)
     lab.create("two", edges + nodes(80))
 
@@ -25,7 +28,7 @@ def test_every_kind_of_value_comes_through(lab):
     odd = [
         {"title": ""},
         {"title": None},
-        {"title": "tab\there \u0000 nul \u2028 line \U0001f600 \\ \" end"},
+        {"title": 'tab\there \u0000 nul \u2028 line \U0001f600 \\ " end'},
         {"score": -0.0},
         {"score": 5e-324},
         {"score": 1.7976931348623157e308},
@@ -39,9 +42,15 @@ def test_every_kind_of_value_comes_through(lab):
         {"unknown": None},
         {"unknown": 0.1, "Title": "other case", "session_id": "own", "body": {"x": [1, "1", True]}},
         {"unknown": -9223372036854775808},
-        {"": "empty key", "a b": 1, "quo\"te": 2, "back\\slash": 3, "\u00fc": 4},
+        {"": "empty key", "a b": 1, 'quo"te': 2, "back\\slash": 3, "\u00fc": 4},
     ]
-    lab.create("odd", [{"stream": "nodes", "id": f"i\"\\\u00e9{n}", "node_kind": "paper"} | fields for n, fields in enumerate(odd)])
+    lab.create(
+        "odd",
+        [
+            {"stream": "nodes", "id": f'i"\\\u00e9{n}', "node_kind": "paper"} | fields
+            for n, fields in enumerate(odd)
+        ],
+    )
 
     compact(lab.store)
 
@@ -60,7 +69,11 @@ def test_a_stream_without_contract_keeps_all_its_fields_as_json(lab):
 
     rows = lab.segment_rows()["votes"]
     assert rows == lab.journal_rows()["votes"]
-    assert [row["body"] for row in rows] == [{"v": 1}, {"v": "oops", "nested": {"k": [None, 1.5]}}, None]
+    assert [row["body"] for row in rows] == [
+        {"v": 1},
+        {"v": "oops", "nested": {"k": [None, 1.5]}},
+        None,
+    ]
     assert [row["prev_seq"] for row in rows] == [None, 1, None]
 
 
@@ -94,7 +107,10 @@ def test_a_type_that_changes_late_keeps_both_values(lab, nodes):
 
 
 def test_objects_keyed_by_ids_stay_one_column(lab, nodes):
-    keyed = [one | {"metadata": {f"run_{n}": n}, "scores": {f"run_{n}": 1}} for n, one in enumerate(nodes(3000))]
+    keyed = [
+        one | {"metadata": {f"run_{n}": n}, "scores": {f"run_{n}": 1}}
+        for n, one in enumerate(nodes(3000))
+    ]
     lab.create("s", keyed, batch=1000)
 
     compact(lab.store)
@@ -112,14 +128,31 @@ def test_random_values_come_through(lab):
             rng.random() * 10 ** rng.randrange(-300, 300),
             rng.randrange(-(2**63), 2**63),
             rng.random() < 0.5,
-            "".join(map(chr, (rng.choice([*range(32, 127), 233, 0x4E2D, 0x1F600, 9, 10, 0]) for _ in range(rng.randrange(9))))),
+            "".join(
+                map(
+                    chr,
+                    (
+                        rng.choice([*range(32, 127), 233, 0x4E2D, 0x1F600, 9, 10, 0])
+                        for _ in range(rng.randrange(9))
+                    ),
+                )
+            ),
             str(rng.random()),
             [value(depth + 1) for _ in range(rng.randrange(4))] if pick == 6 else {},
-            {f"k{rng.randrange(5)}": value(depth + 1) for _ in range(rng.randrange(4))} if pick == 7 else {},
+            {f"k{rng.randrange(5)}": value(depth + 1) for _ in range(rng.randrange(4))}
+            if pick == 7
+            else {},
         ][pick]
 
     records = [
-        {"stream": "nodes", "id": f"n{n}", "node_kind": "paper", "score": rng.random(), "metadata": {"v": value()}, "x": value()}
+        {
+            "stream": "nodes",
+            "id": f"n{n}",
+            "node_kind": "paper",
+            "score": rng.random(),
+            "metadata": {"v": value()},
+            "x": value(),
+        }
         for n in range(400)
     ]
     lab.create("s", records)
@@ -212,7 +245,11 @@ def test_memory_does_not_follow_the_history(lab, nodes, monkeypatch):
     lab.create("s", nodes(2000))
     held = []
     write = compaction.write
-    monkeypatch.setattr(compaction, "write", lambda lake, one, *rest: held.append(one.bytes) or write(lake, one, *rest))
+    monkeypatch.setattr(
+        compaction,
+        "write",
+        lambda lake, one, *rest: held.append(one.bytes) or write(lake, one, *rest),
+    )
 
     compact(lab.store)
 

@@ -95,8 +95,10 @@ def load(store: Folder) -> Manifest:
     Raises:
         CorruptError, NewerFormatError
     """
-    newest = latest(store)
-    return load_generation(store, newest) if newest else Manifest()
+    while newest := latest(store):
+        with suppress(FileNotFoundError):  # superseded and swept since it was found
+            return load_generation(store, newest)
+    return Manifest()
 
 
 def latest(store: Folder) -> int:
