@@ -65,9 +65,9 @@ def show_result(settings: Settings, result: "Result") -> None:
     _write([binary.WRITERS[settings.shape](result.arrow())])
 
 
-def render_table(answer: Answer) -> str:
+def render_table(answer: Answer, *, indent: int = 0) -> str:
     """The rows as a table, without the line that counts them."""
-    return next(_table(answer)).decode()
+    return next(_table(answer, indent=indent)).decode()
 
 
 def _write(parts: Iterable[bytes]) -> None:
@@ -144,7 +144,7 @@ def _markdown_row(cells: Iterable[Any]) -> bytes:
     return f"| {' | '.join(texts)} |\n".encode()
 
 
-def _table(answer: Answer) -> Iterator[bytes]:
+def _table(answer: Answer, *, indent: int = 0) -> Iterator[bytes]:
     from varvite.cli.table import fields, table
 
     rows = [[_cut(plain(_brief(cell))) for cell in row] for row in answer.rows[:ROWS_MAX]]
@@ -153,7 +153,7 @@ def _table(answer: Answer) -> Iterator[bytes]:
         yield fields(columns, rows[0]).encode()
         return
     numeric = [_numeric(answer.rows, place) for place in range(len(columns))]
-    yield table(columns, rows, numeric).encode()
+    yield table(columns, rows, numeric, indent=indent).encode()
     yield _footer(len(answer.rows)).encode()
 
 

@@ -13,14 +13,20 @@ WIDTH_ELSEWHERE = 1000
 """Characters, where stdout is no terminal: nothing is folded there."""
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
-    """Rows under a heading; numbers to the right."""
+def table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    *,
+    indent: int = 0,
+) -> str:
+    """Rows under a heading; numbers to the right. indent: blanks that go before each line."""
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name, right in zip(columns, numeric, strict=True):
         grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for row in rows:
         grid.add_row(*map(Text, row))
-    return _set(grid)
+    return _set(grid, indent)
 
 
 def fields(names: Sequence[str], values: Sequence[str]) -> str:
@@ -33,8 +39,8 @@ def fields(names: Sequence[str], values: Sequence[str]) -> str:
     return _set(grid)
 
 
-def _set(grid: Table) -> str:
-    """The grid as text, styled on a terminal."""
+def _set(grid: Table, indent: int = 0) -> str:
+    """The grid as text, styled on a terminal and no wider than it."""
     terminal = sys.stdout.isatty()
     console = Console(
         file=StringIO(),
@@ -45,5 +51,5 @@ def _set(grid: Table) -> str:
         emoji=False,
     )
     with console.capture() as captured:
-        console.print(grid)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+        console.print(grid, width=console.width - indent)
+    return "".join(f"{' ' * indent}{line.rstrip()}\n" for line in captured.get().splitlines())

@@ -7,12 +7,12 @@ import click
 from varvite.cli.answer import show_text
 from varvite.cli.demo import crash, questions, search, sorting
 from varvite.cli.demo.folder import EXPERIMENT, SEARCH, prepare
-from varvite.cli.demo.stage import Stage
+from varvite.cli.demo.stage import Stage, brief
 from varvite.cli.progress import Bar
 from varvite.cli.settings import Settings, Verb, pass_settings
 from varvite.store import Store
 
-RECORDS = 12_000
+RECORDS = 16_000
 RECORDS_MIN = 1_500
 
 
@@ -75,7 +75,7 @@ def _compact(stage: Stage, store: Store) -> None:
 
 
 def _end(stage: Stage) -> None:
-    path = os.path.relpath(stage.path)
+    path = brief(stage.path)
     show_text(
         f"\nDone in {stage.seconds:.0f} s. The store is {stage.path}\n\nTry next:\n"
         f"  varvite --store {path} sessions\n"

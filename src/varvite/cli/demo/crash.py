@@ -6,7 +6,7 @@ import sys
 
 from varvite.cli.demo import victim
 from varvite.cli.demo.folder import RESPONSES, SEARCH
-from varvite.cli.demo.stage import Stage
+from varvite.cli.demo.stage import Stage, brief
 from varvite.errors import SessionLockedError, VarviteError
 from varvite.store import Store
 
@@ -52,7 +52,7 @@ def reopen(stage: Stage, store: Store, promised: int) -> None:
         raise VarviteError(f"cursor {cursor} is there, {promised} was promised")
     if found:
         stage.say(f"opened again: {found.bytes_cut} bytes of a torn batch cut off, and kept as")
-        stage.say(f"    {os.path.relpath(found.quarantined)}")
+        stage.say(f"    {brief(found.quarantined)}")
     stage.say(f"cursor {cursor}: everything that was promised is there")
     if cursor > promised:
         stage.say("with one whole batch more: it was on disk, though not promised yet")

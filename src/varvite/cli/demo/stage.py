@@ -14,6 +14,14 @@ from varvite.cli.plain import plain
 from varvite.cli.settings import Settings
 from varvite.errors import VarviteError
 
+INDENT = 3
+
+
+def brief(path: str) -> str:
+    """The path as one would type it here."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
 
 class Stage:
     """Prints what happens as it happens; counts the chapters."""
@@ -35,11 +43,11 @@ class Stage:
         show_text(f"   {plain(text)}\n")
 
     def show(self, answer: Answer) -> None:
-        show_text("".join(f"   {line}\n" for line in render_table(answer).splitlines()))
+        show_text(render_table(answer, indent=INDENT))
 
     def varvite(self, *arguments: str) -> dict[str, Any]:
         """Run a verb on the demo's store in a process of its own; its JSON answer."""
-        shown = shlex.join(["varvite", "--store", os.path.relpath(self.path), *arguments])
+        shown = shlex.join(["varvite", "--store", brief(self.path), *arguments])
         show_text(f"   $ {shown}\n")
         command = [sys.executable, "-m", "varvite.cli", "--store", self.path, "--format", "json"]
         done = subprocess.run([*command, *arguments], capture_output=True, check=False)  # noqa: S603
