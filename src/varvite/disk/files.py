@@ -18,7 +18,9 @@ from varvite.errors import DiskFullError, StorageError
 
 DIR_MODE = 0o700
 FILE_MODE = 0o600
-ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO})
+ABSENT = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ESPIPE}
+)
 """What the kernel says where a name is no file of ours, a symbolic link included."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

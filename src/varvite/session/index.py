@@ -24,6 +24,9 @@ from varvite.session.journal import Level, Position
 FOLDER = "index"
 KEY_BYTES = 16
 WRITE_BUFFER_BYTES = 4 << 20
+CACHE_BYTES = 32 << 20
+FILTER_BITS = 10
+"""A key of Bloom filter: an absent key costs a table in a hundred a read."""
 _DISK_FAULTS = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -77,9 +80,10 @@ class Index:
     def _open(self) -> None:
         from rocksdict import AccessType, Rdict
 
-        access = getattr(AccessType, self._access)()
+        access, options = getattr(AccessType, self._access)(), _options()
+        families = {"default": options}  # else those of the first open are read back, in part
         try:
-            self._db = Rdict(self.path, _options(), access_type=access)
+            self._db = Rdict(self.path, options, families, access)
         except Exception as error:
             raise _typed(error, self.path) from error
         _open_now.add(self)
@@ -210,7 +214,7 @@ def remove(folder: Folder, name: str = FOLDER) -> None:
 
 
 def _options() -> Any:
-    from rocksdict import Options
+    from rocksdict import DBCompactionStyle, Options
 
     options = Options(raw_mode=True)
     options.create_if_missing(True)
@@ -221,4 +225,23 @@ def _options() -> Any:
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_max_open_files(64)
+    options.set_skip_stats_update_on_db_open(True)
+    options.set_compaction_style(DBCompactionStyle.universal())
+    options.set_block_based_table_factory(_tables())
     return options
+
+
+def _tables() -> Any:
+    """Filters and indexes of tables in pages, so that opening and asking read no more
+    of a large index than of a small one.
+    """
+    from rocksdict import BlockBasedIndexType, BlockBasedOptions, Cache
+
+    tables = BlockBasedOptions()
+    tables.set_block_cache(Cache(CACHE_BYTES))
+    tables.set_bloom_filter(FILTER_BITS, block_based=False)
+    tables.set_index_type(BlockBasedIndexType.two_level_index_search())
+    tables.set_partition_filters(True)
+    tables.set_cache_index_and_filter_blocks(True)
+    tables.set_pin_top_level_index_and_filter(True)
+    return tables

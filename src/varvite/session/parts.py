@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from varvite.disk.files import ABSENT, Folder, read_all, storing
@@ -97,19 +98,25 @@ def decompress(data: bytes, file: str) -> bytes:
 
 
 def open_active(session: Folder) -> int:
+    with _active_is_a_file(session):
+        return session.open(ACTIVE)
+
+
+@contextmanager
+def _active_is_a_file(session: Folder) -> Iterator[None]:
     where = session.where(ACTIVE)
-    with storing(f"opening {where}"):
+    with storing(f"reading {where}"):
         try:
-            return session.open(ACTIVE)
+            yield
         except OSError as error:
             if error.errno not in ABSENT:
                 raise
-            raise NotASessionError(f"{where} is missing", file=where) from None
+            raise NotASessionError(f"{where} is missing, or no file", file=where) from None
 
 
 def read_header(session: Folder, fd: int) -> Header:
     """The header of the active part. One read, whatever the part's size."""
-    with storing(f"reading {session.where(ACTIVE)}"):
+    with _active_is_a_file(session):
         head = session.files.pread(fd, journal.LINE_BYTES_MAX, 0)
     return journal.read_header(head, session.where(ACTIVE))
 

@@ -1,0 +1,15 @@
+import pytest
+
+from varvite.testing import notes
+
+
+@pytest.fixture
+def store(tmp_path):
+    with notes.store(tmp_path / "store") as folder:
+        yield folder
+
+
+@pytest.fixture
+def session(store, tmp_path):
+    """The path of the session's directory."""
+    return tmp_path / "store" / notes.SESSION
