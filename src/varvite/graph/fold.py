@@ -8,9 +8,9 @@ from hashlib import sha256
 
 import orjson
 
-from varvite.graph import steps
+from varvite.graph import focus, obligations, packets, queue, steps
 from varvite.graph.steps import SUBMITTED
-from varvite.graph.table import Record, Table
+from varvite.graph.table import Record, Spread, Table
 from varvite.session.kind import Entry, Read
 
 SEEN_SOURCE, PAPER, PACKAGE_REF, NODE = "seen_source", "paper", "package_ref", "node"
@@ -79,7 +79,7 @@ def _submitted(event: Record) -> bool:
     return bool(event["type"] == SUBMITTED)
 
 
-TABLES = (
+TABLES: tuple[Table | Spread, ...] = (
     Table(SEEN_SOURCE, "nodes", _source_keys, _id),
     Table(SEEN_SOURCE, "sightings", _field("source_key"), _node_id),
     Table(PACKAGE_REF, "nodes", _field("package_ref"), _id),
@@ -103,14 +103,18 @@ TABLES = (
         lambda e, _read: orjson.dumps(e["payload"]["totals"]),
     ),
     *steps.TABLES,
+    *queue.TABLES,
+    *focus.TABLES,
+    *packets.TABLES,
+    *obligations.TABLES,
 )
 
-_BY_STREAM: dict[str, list[Table]] = {}
+_BY_STREAM: dict[str, list[Table | Spread]] = {}
 for _table in TABLES:
     _BY_STREAM.setdefault(_table.stream, []).append(_table)
 
 
 def fold(record: Record, read: Read) -> Iterable[Entry]:
     for table in _BY_STREAM.get(record["stream"], ()):
-        for key in table.keys(record):
-            yield table.name, key, table.value(record, read)
+        for key, value in table.entries(record, read):
+            yield table.name, key, value

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import orjson
+
 from varvite.session.kind import Read
 
 Record = dict[str, Any]
+_ENVELOPE = ("seq", "stream", "id", "rev", "prev_seq", "at", "actor")
 
 
 class Table(NamedTuple):
@@ -18,3 +21,35 @@ class Table(NamedTuple):
     stream: str
     keys: Callable[[Record], Iterable[str]]
     value: Callable[[Record, Read], bytes]
+
+    def entries(self, record: Record, read: Read) -> Iterable[tuple[str, bytes]]:
+        return ((key, self.value(record, read)) for key in self.keys(record))
+
+
+class Spread(NamedTuple):
+    """The same, where each key has a value of its own. read: sees the entries made before."""
+
+    name: str
+    stream: str
+    entries: Callable[[Record, Read], Iterable[tuple[str, bytes]]]
+
+
+def kept(name: str, stream: str) -> Table:
+    """A table that has each record of the stream as it stands, by id."""
+    return Table(name, stream, lambda record: (record["id"],), _own)
+
+
+def _own(record: Record, _read: Read) -> bytes:
+    return orjson.dumps({name: record[name] for name in record if name not in _ENVELOPE})
+
+
+def state(read: Read, name: str, key: str) -> Record | None:
+    """What a kept table, or another with JSON values, has under a key."""
+    stored = read(name, key)
+    return None if stored is None else orjson.loads(stored)
+
+
+def listed(read: Read, name: str, key: str) -> list[Any]:
+    """The list under a key; empty where there is none."""
+    stored = read(name, key)
+    return [] if stored is None else orjson.loads(stored)

@@ -16,7 +16,7 @@ class Focus(TypedDict, total=False):
     evidence_refs: what its packet holds, with the provider's score and whether it is new.
     obligation_ids: the newest of those that are open; open_obligations counts all.
     cause: what made this revision, {trigger, ref}; triggers: all that did.
-    touched_seq: the session's cursor before it. step: the step that it was made in.
+    touched_seq: the session's cursor before it.
     packet_id: its latest packet; packets: how many it had.
     """
 
@@ -37,7 +37,6 @@ class Focus(TypedDict, total=False):
     triggers: list[str]
     cause: Json
     touched_seq: Int
-    step: Int
     packet_id: str | None
     packets: Int
     gaia: Json | None
@@ -73,10 +72,11 @@ class Obligation(TypedDict, total=False):
 
 @with_config(CONFIG)
 class Packet(TypedDict, total=False):
-    """The evidence for one focus, and the refs that an answer may use. It has no scores.
+    """The evidence for one focus. An answer may name it, its papers, and the focus.
 
     number: from 1, of its focus. evidence: in the order of arrival, new or known from the
-    packet before. displaced: refs that an earlier revision showed; they stay allowed.
+    packet before, without scores. displaced: refs that an earlier revision showed; they
+    stay allowed.
     """
 
     focus_id: Required[str]
@@ -84,8 +84,7 @@ class Packet(TypedDict, total=False):
     status: Required[Literal["pending", "assessed"]]
     question: str | None
     evidence: Required[Json]
-    allowed_refs: Required[Json]
-    displaced: Json
+    displaced: Required[Json]
     triggers: list[str]
     cause: Json
 

@@ -1,0 +1,38 @@
+"""Records of one batch in the making, and the index as it will be with them.
+
+Each part of a step adds what it decides and reads what the parts before it decided,
+so that nothing is worked out twice: what is read comes from the fold.
+"""
+
+from typing import Any
+
+from varvite.graph.table import Record
+from varvite.session.kind import Read
+
+
+class Batch:
+    """read: the index as of the session's cursor. Costs one fold a record."""
+
+    def __init__(self, read: Read) -> None:
+        self._before = read
+        self._made: dict[tuple[str, str], bytes] = {}
+        self.records: list[Record] = []
+
+    def read(self, table: str, key: str) -> bytes | None:
+        value = self._made.get((table, key))
+        return self._before(table, key) if value is None else value
+
+    def add(self, stream: str, record_id: str, fields: Record) -> None:
+        """Add a record that is whole: its id's state afterwards."""
+        self._add({"stream": stream, "id": record_id, **fields})
+
+    def event(self, kind: str, payload: dict[str, Any], refs: dict[str, Any] | None = None) -> None:
+        fields = {"refs": refs} if refs else {}
+        self._add({"stream": "events", "type": kind, **fields, "payload": payload})
+
+    def _add(self, record: Record) -> None:
+        from varvite.graph.fold import fold
+
+        self.records.append(record)
+        for table, key, value in fold(record, self.read):
+            self._made[table, key] = value

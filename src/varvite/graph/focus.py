@@ -1,0 +1,287 @@
+"""Focuses: the questions worked on, rescored only where something they are tied to changed.
+
+A step touches the focuses of the buckets that it touched and of the obligations that
+are due at it; each touch names its trigger. Nothing here looks at any other focus.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from varvite import ids
+from varvite.errors import InputError, LimitError, RecordNotFoundError
+from varvite.graph import obligations, packets, queue, scoring
+from varvite.graph.batch import Batch
+from varvite.graph.changes import BucketChange
+from varvite.graph.parameters import Parameters
+from varvite.graph.queue import FOCUS
+from varvite.graph.table import Record, Spread, kept, listed, state
+from varvite.session.kind import Read
+
+BUCKET_FOCUSES = "bucket_focuses"
+COVERAGE, CONTROVERSY = "coverage_changed", "controversy"
+OVERDUE, STRONG = "obligation_overdue", "strong_evidence"
+BUCKETS_MAX = 8
+"""Buckets that one focus can be tied to."""
+OBLIGATION_IDS_MAX = 16
+"""Open obligations that a focus names; it counts all."""
+READY_AT = 2
+"""New pieces of evidence from which a relation can be looked for."""
+
+PRIORITIES = ("high", "medium", "low")
+_OPENED = ("candidate", "accepted")
+_NO_PACKET = frozenset({"closed", "deferred"})
+
+
+class FocusPlan(NamedTuple):
+    """records: focuses, obligations and packets; touched, packets: their ids, in order."""
+
+    records: list[Record]
+    touched: list[str]
+    packets: list[str]
+
+
+@dataclass(slots=True)
+class Touch:
+    """What one step means for one focus. triggers: (trigger, what it came from)."""
+
+    fields: Record
+    triggers: list[tuple[str, str]] = field(default_factory=list)
+    nodes: dict[str, Record] = field(default_factory=dict)
+
+
+def plan(
+    changes: Sequence[BucketChange],
+    read: Read,
+    parameters: Parameters,
+    at_seq: int,
+    *,
+    buckets: Iterable[Record] = (),
+) -> FocusPlan:
+    """Touch the focuses of the changed buckets and of what is overdue.
+
+    A bucket that has no focus gets a candidate one. at_seq: the session's cursor.
+    buckets: the step's `buckets` records, for their labels. Reads a bounded number of
+    keys for each changed bucket and each focus tied to it.
+    """
+    batch = Batch(read)
+    labels = {one["id"]: one.get("label") or one["id"] for one in buckets}
+    touches: dict[str, Touch] = {}
+    for change in changes:
+        for focus_id in _tied(change, labels, batch.read, touches):
+            _note(touches[focus_id], change)
+    for focus_id, obligation_id in obligations.fall_due(batch, parameters):
+        touch = _touch(focus_id, batch.read, touches)
+        touch.fields["features"]["overdue"] += 1
+        touch.triggers.append((OVERDUE, obligation_id))
+    made = [
+        (focus_id, rescore(batch, focus_id, touch, parameters, at_seq))
+        for focus_id, touch in touches.items()
+    ]
+    done = [(focus_id, packet_id) for focus_id, packet_id in made if packet_id is not None]
+    touched = [focus_id for focus_id, _ in done]
+    return FocusPlan(batch.records, touched, [packet_id for _, packet_id in done if packet_id])
+
+
+def _tied(
+    change: BucketChange, labels: Mapping[str, str], read: Read, touches: dict[str, Touch]
+) -> list[str]:
+    """The focuses of the bucket, each with its touch; a candidate one where it never had any."""
+    tied = listed(read, BUCKET_FOCUSES, change.bucket_id)
+    first = ids.derived("focus", change.bucket_id)
+    if not tied and change.after != "out_of_scope" and state(read, FOCUS, first) is None:
+        label = labels.get(change.bucket_id, change.bucket_id)
+        touches[first] = Touch(_fresh(f"What is established about {label}?", [change.bucket_id]))
+        return [first]
+    for focus_id in tied:
+        _touch(focus_id, read, touches)
+    return tied
+
+
+def _touch(focus_id: str, read: Read, touches: dict[str, Touch]) -> Touch:
+    if focus_id not in touches:
+        touches[focus_id] = Touch(load(read, focus_id))
+    return touches[focus_id]
+
+
+def _note(touch: Touch, change: BucketChange) -> None:
+    features = touch.fields["features"]
+    features["coverage"][change.bucket_id] = change.after
+    if change.before != change.after:
+        touch.triggers.append((COVERAGE, change.bucket_id))
+    if change.controversy:
+        features["controversy"] = True
+        touch.triggers.append((CONTROVERSY, change.bucket_id))
+    touch.nodes |= {node["id"]: node for node in change.new}
+
+
+def rescore(
+    batch: Batch, focus_id: str, touch: Touch, parameters: Parameters, at_seq: int
+) -> str | None:
+    """Add the focus as it is now, and its packet where new evidence entered it.
+
+    Returns the packet's id, empty where there is none, and None where nothing fired:
+    then nothing is added.
+    """
+    focus = touch.fields
+    before = packets.latest(batch.read, focus_id)
+    shown = before["evidence"] if before else []
+    held = packets.window(focus["evidence_refs"], shown, touch.nodes.values(), parameters)
+    strong = [
+        one["node_id"]
+        for one in held.refs
+        if one["node_id"] in held.entered and one["score"] >= parameters.strong_score
+    ]
+    if strong:
+        touch.triggers.append((STRONG, strong[0]))
+    if not touch.triggers:
+        return None
+    focus["evidence_refs"] = held.refs
+    _settle(focus, touch.triggers, parameters, at_seq)
+    packet_id = ""
+    if held.entered and focus["status"] not in _NO_PACKET:
+        packet_id, packet = packets.record(focus_id, focus, held, before)
+        focus |= {"packet_id": packet_id, "packets": packet["number"]}
+        batch.add("packets", packet_id, packet)
+    queue.admit(batch, focus_id, focus, parameters.queue)
+    batch.add("focuses", focus_id, focus)
+    return packet_id
+
+
+def _settle(
+    focus: Record,
+    triggers: list[tuple[str, str]],
+    parameters: Parameters,
+    at_seq: int,
+) -> None:
+    trigger, ref = triggers[0]
+    focus["triggers"] = list(dict.fromkeys(name for name, _ in triggers))
+    focus["cause"] = {"trigger": trigger, "ref": ref}
+    focus["touched_seq"] = at_seq
+    focus["score"] = scoring.score(focus, parameters.evidence)
+    focus["readiness"] = _readiness(focus)
+
+
+def _readiness(focus: Record) -> str:
+    if focus["features"].get("human"):
+        return "needs_human_review"
+    new = sum(bool(one["new"]) for one in focus["evidence_refs"])
+    return "ready_for_assess" if new >= READY_AT else "needs_expand"
+
+
+def change(
+    batch: Batch,
+    focus_id: str,
+    trigger: str,
+    ref: str,
+    parameters: Parameters,
+    at_seq: int,
+    **fields: Any,
+) -> Record:
+    """Rescore a focus with some of its fields changed; returns it as it is then."""
+    focus = load(batch.read, focus_id)
+    features = focus["features"] | fields.pop("features", {})
+    touch = Touch(focus | fields | {"features": features}, [(trigger, ref)])
+    rescore(batch, focus_id, touch, parameters, at_seq)
+    return load(batch.read, focus_id)
+
+
+def open_focus(
+    batch: Batch,
+    question: str,
+    parameters: Parameters,
+    at_seq: int,
+    *,
+    bucket_ids: Sequence[str] = (),
+    focus_id: str | None = None,
+    **fields: Any,
+) -> str:
+    """Open a focus, or change the one that asks the same; returns its id.
+
+    Raises:
+        InputError: no question, or a word that is none.
+        LimitError: too many buckets, or a bucket with too many focuses.
+    """
+    if not question.strip():
+        raise InputError("a focus asks a question", path="question")
+    own = focus_id or ids.derived("focus", question.strip())
+    stored = state(batch.read, FOCUS, own)
+    focus = stored or _fresh(question.strip(), [])
+    _tie(focus, own, bucket_ids, batch.read, parameters)
+    focus |= _checked(fields)
+    touch = Touch(focus, [("opened", own)])
+    rescore(batch, own, touch, parameters, at_seq)
+    return own
+
+
+def _tie(
+    focus: Record, focus_id: str, bucket_ids: Sequence[str], read: Read, parameters: Parameters
+) -> None:
+    tied = [*dict.fromkeys([*focus["bucket_ids"], *bucket_ids])]
+    if len(tied) > BUCKETS_MAX:
+        raise LimitError(
+            f"a focus is tied to {BUCKETS_MAX} buckets at most",
+            hint="open one focus for each question",
+            path="bucket_ids",
+            limit=BUCKETS_MAX,
+        )
+    for bucket_id in tied:
+        others = [one for one in listed(read, BUCKET_FOCUSES, bucket_id) if one != focus_id]
+        if len(others) >= parameters.focuses_per_bucket:
+            raise LimitError(
+                f"bucket {bucket_id} has {len(others)} open focuses",
+                hint="close one of them",
+                path="bucket_ids",
+                limit=parameters.focuses_per_bucket,
+            )
+    focus["bucket_ids"] = tied
+
+
+def _checked(fields: Mapping[str, Any]) -> Record:
+    allowed = {"status": (*_OPENED, "deferred", "closed"), "priority": PRIORITIES}
+    for name, words in allowed.items():
+        if name in fields and fields[name] not in words:
+            raise InputError(f"{name}: expected one of {', '.join(words)}", path=name)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def load(read: Read, focus_id: str) -> Record:
+    """A focus as it stands.
+
+    Raises:
+        RecordNotFoundError
+    """
+    found = state(read, FOCUS, focus_id)
+    if found is None:
+        raise RecordNotFoundError(f"no focus {focus_id[:80]!r}", hint="`focuses` lists them")
+    return found
+
+
+def _fresh(question: str, bucket_ids: list[str]) -> Record:
+    return {
+        "question": question,
+        "status": "candidate",
+        "priority": "medium",
+        "readiness": "needs_expand",
+        "score": 0.0,
+        "queued": False,
+        "bucket_ids": bucket_ids,
+        "obligation_ids": [],
+        "open_obligations": 0,
+        "evidence_refs": [],
+        "features": {"coverage": {}, "controversy": False, "overdue": 0},
+        "packets": 0,
+    }
+
+
+def _tied_focuses(focus: Record, read: Read) -> Iterable[tuple[str, bytes]]:
+    for bucket_id in focus["bucket_ids"]:
+        tied = [one for one in listed(read, BUCKET_FOCUSES, bucket_id) if one != focus["id"]]
+        if focus["status"] != "closed":
+            tied.append(focus["id"])
+        yield bucket_id, orjson.dumps(tied)
+
+
+TABLES = (Spread(BUCKET_FOCUSES, "focuses", _tied_focuses), kept(FOCUS, "focuses"))

@@ -1,0 +1,63 @@
+"""The focuses that wait to be worked on next: a bounded list, best first.
+
+Who is in it is a field of each focus, so what falls out is a record, and the list
+follows from the records.
+"""
+
+from typing import NamedTuple
+
+import orjson
+
+from varvite.graph.batch import Batch
+from varvite.graph.table import Record, Table, listed, state
+from varvite.session.kind import Read
+
+QUEUE, QUEUE_KEY = "focus_queue", "all"
+FOCUS = "focus"
+_WAITING = frozenset({"candidate", "accepted"})
+
+
+class Waiting(NamedTuple):
+    """touched_seq breaks a tie: what was touched last comes first."""
+
+    score: float
+    touched_seq: int
+    focus_id: str
+
+    def order(self) -> tuple[float, int, str]:
+        return (-self.score, -self.touched_seq, self.focus_id)
+
+
+def waiting(read: Read) -> list[Waiting]:
+    """The queue, best first. One read."""
+    return [Waiting(*one) for one in listed(read, QUEUE, QUEUE_KEY)]
+
+
+def admit(batch: Batch, focus_id: str, fields: Record, bound: int) -> None:
+    """Set the focus's `queued`. Where the queue is full the worst of all falls out.
+
+    Reads the queue, and the focus that falls out, which is added to the batch.
+    """
+    others = [one for one in waiting(batch.read) if one.focus_id != focus_id]
+    own = Waiting(fields["score"], fields["touched_seq"], focus_id)
+    fields["queued"] = fields["status"] in _WAITING
+    if not fields["queued"] or len(others) < bound:
+        return
+    if own.order() > others[-1].order():
+        fields["queued"] = False
+        return
+    out = others[-1].focus_id
+    fallen = state(batch.read, FOCUS, out)
+    if fallen is not None:
+        batch.add("focuses", out, fallen | {"queued": False})
+
+
+def _value(focus: Record, read: Read) -> bytes:
+    entries = [one for one in waiting(read) if one.focus_id != focus["id"]]
+    if focus["queued"]:
+        entries.append(Waiting(focus["score"], focus["touched_seq"], focus["id"]))
+        entries.sort(key=Waiting.order)
+    return orjson.dumps(entries)
+
+
+TABLES = (Table(QUEUE, "focuses", lambda _focus: (QUEUE_KEY,), _value),)
