@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from varvite.disk.files import Folder, is_folder, storage_error
-from varvite.errors import CorruptError, ForeignIndexError
+from varvite.errors import CorruptError, ForeignIndexError, SessionLockedError
 from varvite.session.journal import Level, Position
 
 FOLDER = "index"
@@ -38,6 +38,7 @@ _DISK_FAULTS = (
     errno.EPERM,
     errno.EROFS,
 )
+_HELD = ("lock hold by current process", os.strerror(errno.EAGAIN))
 _APPLIED = b"applied\0" + bytes(8)
 
 
@@ -185,6 +186,14 @@ def _typed(error: Exception, path: str) -> Exception:
     if isinstance(error, MemoryError):
         return error
     text = str(error)
+    if any(words in text for words in _HELD):
+        return SessionLockedError(
+            f"{path} is open in another writer, whose lock file was taken away",
+            hint="end that writer",
+            pid=None,
+            host=None,
+            since=None,
+        )
     for code in _DISK_FAULTS:
         if os.strerror(code) in text:
             return storage_error(OSError(code, text), f"writing {path}")
