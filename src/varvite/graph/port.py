@@ -108,13 +108,19 @@ class Relation(NamedTuple):
 
 
 class Promotion(NamedTuple):
-    """A stable relation to author from a candidate that Gaia has, and to materialise by it."""
+    """A stable relation to author from a candidate that Gaia has, and to materialise by it.
+
+    The first claim is what is derived, or the evidence of `infer`, which alone takes (and
+    needs) p_e_given_h: how probable it is, given the other claim. `depends_on` is refused:
+    to Gaia it is no more stable than the candidate.
+    """
 
     decision_id: str
     relation: Relation
     verb: Verb
     label: str
     rationale: str
+    p_e_given_h: float | None = None
 
 
 class Demotion(NamedTuple):

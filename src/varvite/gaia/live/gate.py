@@ -104,7 +104,13 @@ def _preflight(scope: Scope, promotion: Promotion) -> list[Reference]:
         raise Fault("pattern_mismatch", f"a candidate to {pattern} cannot be promoted by {verb}")
     if (verb in PATTERNS or verb == "infer") and len(refs) != 2:  # noqa: PLR2004
         raise Fault("verb_needs_2", f"{verb} takes two claims, not {len(refs)}")
+    if (verb == "infer") is not _is_probability(promotion.get("p_e_given_h")):
+        raise Fault("probability", "infer, and it alone, takes p_e_given_h between 0 and 1")
     return refs
+
+
+def _is_probability(given: Any) -> bool:
+    return isinstance(given, int | float) and 0 < given < 1
 
 
 def _before(package: Package, meter: Meter) -> Built:
@@ -143,7 +149,7 @@ def _operations(
     label, verb = promotion["label"], promotion["verb"]
     names = [one.alias for one in refs]
     rationale = statements.escaped(promotion["rationale"])
-    stated = statements.call(verb, _arguments(verb, names), rationale=rationale, label=label)
+    stated = statements.call(verb, _arguments(promotion, names), rationale=rationale, label=label)
     scaffold = promotion["relation"]["binding"]
     linked = statements.call(
         "materialize",
@@ -164,12 +170,12 @@ def _metadata(promotion: Promotion) -> dict[str, Any]:
     return {METADATA_KEY: ours | {"decision_id": promotion["decision_id"]}}
 
 
-def _arguments(verb: str, names: list[str]) -> str:
+def _arguments(promotion: Promotion, names: list[str]) -> str:
     """The first claim is what is concluded; for infer it is the evidence."""
-    if verb == "derive":
+    if promotion["verb"] == "derive":
         return f"{names[0]}, given=[{', '.join(names[1:])}]"
-    if verb == "infer":
-        return f"{names[0]}, hypothesis={names[1]}"
+    if promotion["verb"] == "infer":
+        return f"{names[0]}, hypothesis={names[1]}, p_e_given_h={promotion['p_e_given_h']!r}"
     return ", ".join(names)
 
 
