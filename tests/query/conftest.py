@@ -6,12 +6,6 @@ from varvite.session.reader import Reader
 from varvite.testing import mixed
 
 
-@pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path_factory, monkeypatch):
-    """What was verified is remembered per user: no test may know of another's."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-
-
 @pytest.fixture
 def store(tmp_path):
     return varvite.open(tmp_path / "store")

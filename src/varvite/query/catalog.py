@@ -1,6 +1,7 @@
 """Which sessions a question sees, how far into each, and the tables that say so."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from varvite.clock import format_utc
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, InputError, NotASessionError, SessionNotFoundError
 from varvite.segments.manifest import Manifest, Segment
+from varvite.session import identity as identities
 from varvite.session import listing, parts
 from varvite.session.identity import Identity
 from varvite.session.reader import Reader
@@ -72,12 +74,38 @@ def sessions(store: Folder, manifest: Manifest, only: list[str] | None) -> list[
     for name in names:
         try:
             with Reader(store, name) as reader:
+                _refuse_deleted(reader, manifest)
                 found.append(_at(name, reader, manifest.compacted(reader.identity.uid)))
         except (NotASessionError, SessionNotFoundError):
             if only is not None:
                 raise
     _refuse_copies(store, found)
     return found
+
+
+def _refuse_deleted(reader: Reader, manifest: Manifest) -> None:
+    """A session is gone once the manifest says so, though its directory may still lie there."""
+    if reader.identity.uid in manifest.deleted:
+        raise _gone(reader.identity.id)
+
+
+def _gone(name: str) -> SessionNotFoundError:
+    return SessionNotFoundError(
+        f"session {name!r} was deleted", hint="`varvite sessions` lists all"
+    )
+
+
+@contextmanager
+def reopened(store: Folder, one: SessionAt) -> Iterator[Folder]:
+    """The directory of a session that was listed a moment ago.
+
+    Raises:
+        SessionNotFoundError: it was deleted since, even if another has its name.
+    """
+    with identities.open_folder(store, one.name) as folder:
+        if identities.read(folder).uid != one.identity.uid:
+            raise _gone(one.name)
+        yield folder
 
 
 def _refuse_copies(store: Folder, found: list[SessionAt]) -> None:
@@ -164,7 +192,7 @@ def _check_cursor(store: Folder, one: SessionAt, cursor: int) -> None:
         )
     if cursor == one.cursor:
         return
-    with store.folder(name) as session:
+    with reopened(store, one) as session:
         inside = next(iter(parts.batches(session, cursor))).commit
     if inside.first <= cursor:
         raise InputError(

@@ -6,7 +6,6 @@ from typing import Any
 import duckdb
 
 from varvite.clock import now
-from varvite.query import statements
 from varvite.query.snapshot import Snapshot
 from varvite.segments.scan import literal, quoted
 
@@ -18,7 +17,7 @@ def script(snapshot: Snapshot, store_path: str) -> str:
 
     For a snapshot without tail. They can be run again, and name files by absolute path.
     """
-    snapshot.make(statements.views())
+    snapshot.make_all()
     parts = [_header(snapshot, store_path), "set timezone = 'UTC';"]
     parts += [f"create schema if not exists {name};" for name in ("streams", "catalog")]
     for name in _CATALOG:

@@ -5,7 +5,9 @@ up to one cursor. No DuckDB database file exists, so readers, the writer and
 compaction never block one another.
 """
 
+import weakref
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,10 +20,10 @@ from varvite.query.catalog import AsOf, SessionAt
 from varvite.query.result import Result
 from varvite.query.tail import Tail
 from varvite.records.contracts import CONTRACTS
-from varvite.segments import check, manifest
+from varvite.segments import check, manifest, pins
+from varvite.segments.ends import batches_between
 from varvite.segments.manifest import Manifest, Segment
 from varvite.segments.scan import Owner, connect, literal, quoted, select
-from varvite.session import parts
 
 ALL_RECORDS = "_all"
 """Every stream's records in one relation. No stream can have this name."""
@@ -46,19 +48,24 @@ class Snapshot:
             SessionNotFoundError, CorruptError, NewerFormatError, InputError
         """
         self._store = store
-        self.manifest: Manifest = manifest.load(store)
-        self.sessions: list[SessionAt] = catalog.sessions(store, self.manifest, sessions)
-        if not tail:
-            self.sessions = [replace(one, cursor=one.compacted) for one in self.sessions]
         self._tail = Tail()
         self._tail_read = self._detached = False
         self._made: set[str] = set()
-        self.con = connect()
-        self.con.execute("create schema streams; create schema catalog; create schema tail")
         self._cut: dict[str, int] | None = None
-        cut = catalog.cutoffs(store, as_of, self.sessions)
-        self._cut = self._at_time(cut) if isinstance(cut, str) else cut
-        self._make_catalog()
+        with ExitStack() as held:
+            self._pin = held.enter_context(ExitStack())
+            self.manifest: Manifest = self._pin.enter_context(pins.pinned(store))
+            self.sessions: list[SessionAt] = catalog.sessions(store, self.manifest, sessions)
+            if not tail:
+                self.sessions = [replace(one, cursor=one.compacted) for one in self.sessions]
+            self.con = connect()
+            held.callback(self.con.close)
+            held.callback(self._tail.close)
+            self.con.execute("create schema streams; create schema catalog; create schema tail")
+            cut = catalog.cutoffs(store, as_of, self.sessions)
+            self._cut = self._at_time(cut) if isinstance(cut, str) else cut
+            self._make_catalog()
+            self._held = held.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -67,8 +74,7 @@ class Snapshot:
         self.close()
 
     def close(self) -> None:
-        self.con.close()
-        self._tail.close()
+        self._held.close()
 
     def ask(self, sql: str, params: dict[str, Any] | list[Any] | None = None) -> Result:
         """Run one statement and materialise its answer.
@@ -88,11 +94,25 @@ class Snapshot:
             raise QueryError(str(error)) from error
 
     def detach(self) -> duckdb.DuckDBPyConnection:
-        """The connection with every view made, to be used after the snapshot is gone."""
+        """The connection with every view made, to be used after the snapshot is gone.
+
+        It pins the manifest's generation until it is dropped.
+        """
         self._detached = True
-        self.make(statements.views())
+        try:
+            self.make_all()
+        except BaseException:
+            self.close()
+            raise
         self._tail.close()
+        weakref.finalize(self.con, self._pin.close)
         return self.con
+
+    def make_all(self) -> None:
+        """Make every view, and the raw relation of every stream, empty ones too."""
+        for stream in sorted(self.streams()):
+            self._make_stream(stream)
+        self.make(statements.views())
 
     def make(self, names: Iterable[str]) -> None:
         """Make the views of these names, and what they stand on."""
@@ -110,22 +130,30 @@ class Snapshot:
         if found.streams:
             for stream in sorted(found.streams & {ALL_RECORDS, *self.streams()}):
                 self._make_stream(stream)
-        self.make(statements.views() if found.listing else found.views)
+        self.make(found.views)
+        if found.listing:
+            self.make_all()
 
     def streams(self) -> set[str]:
         """All streams that have a contract, a segment or a line in the tail."""
-        self._read_tail()
         segments = {segment.stream for segment in self.manifest.segments}
-        return set(CONTRACTS) | segments | set(self._tail.paths())
+        return set(CONTRACTS) | segments | self._held_streams()
+
+    def _held_streams(self) -> set[str]:
+        """The streams that may have rows of this snapshot."""
+        self._read_tail()
+        segments = {segment.stream for segment in self.manifest.segments if self._holds(segment)}
+        return segments | set(self._tail.paths())
 
     def _make_stream(self, stream: str) -> None:
         if f"streams.{stream}" in self._made:
             return
         self._made.add(f"streams.{stream}")
         if stream == ALL_RECORDS:
-            for one in self.streams():
+            held = self._held_streams() or {next(iter(CONTRACTS))}
+            for one in held:
                 self._make_stream(one)
-            text = relations.all_records(self.streams())
+            text = relations.all_records(held)
         else:
             text = self._relation(stream)
         self.con.execute(f"create view streams.{quoted(stream)} as {text}")
@@ -166,10 +194,10 @@ class Snapshot:
         self._tail_read = True
         for one in self.sessions:
             if one.cursor > one.compacted:
-                with self._store.folder(one.name) as folder:
+                with catalog.reopened(self._store, one) as folder:
                     owner = Owner(one.identity.id, one.identity.uid)
-                    beyond = parts.batches(folder, one.compacted)
-                    self._tail.add(owner, _upto(beyond, one.cursor))
+                    through = self.manifest.sessions.get(owner.uid)
+                    self._tail.add(owner, batches_between(folder, through, one.cursor))
 
     def _where(self) -> str | None:
         """Which rows belong: of the sessions asked, and none beyond the cut."""
@@ -216,7 +244,3 @@ class Snapshot:
     def _cursor(self, one: SessionAt) -> int:
         cut = self._cut.get(one.identity.uid, 0) if self._cut is not None else one.cursor
         return min(cut, one.cursor)
-
-
-def _upto(batches: Iterable[parts.Batch], cursor: int) -> Iterable[parts.Batch]:
-    return (batch for batch in batches if batch.commit.last <= cursor)
