@@ -129,8 +129,8 @@ class Folder:
 
     def close(self) -> None:
         if self.fd >= 0:
-            self.files.close(self.fd)
-            self.fd = -1
+            fd, self.fd = self.fd, -1
+            self.files.close(fd)
 
     def folder(self, name: str) -> "Folder":
         return Folder(self.files, name, parent=self)

@@ -1,11 +1,12 @@
 """Reading a session beside its writer: no lock, no write permission, whole batches only."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from itertools import takewhile
 from typing import Self
 
 from varvite.disk.files import Folder, read_all, storing
-from varvite.errors import CorruptError
+from varvite.errors import CorruptError, VarviteError
 from varvite.session import identity as identities
 from varvite.session import journal, parts, state
 from varvite.session.journal import Commit, Header, Position
@@ -94,8 +95,13 @@ class Reader:
         """
         with storing(f"reading {self.folder.path}"):
             found = self._read_new()
-            while not found and self._replaced():
-                found = self._follow() or self._read_new()
+            try:
+                while self._replaced():
+                    found += self._follow()
+                    found += self._read_new()
+            except (OSError, VarviteError):
+                if not found:  # else the next call meets it again, and nothing found is lost
+                    raise
         return found
 
     def _read_new(self) -> list[Batch]:
@@ -132,7 +138,8 @@ class Reader:
         if between:
             self.last = between[-1].commit
         old, self._fd = self._fd, fd
-        self.folder.files.close(old)
+        with suppress(OSError):  # it was read from, no more
+            self.folder.files.close(old)
         return between
 
     def _between(self, header: Header) -> list[Batch]:
@@ -156,7 +163,8 @@ class Reader:
             raise self._shorter(upto)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            self.folder.files.close(self._fd)
-            self._fd = -1
-        self.folder.close()
+        with storing(f"closing {self.folder.path}"), ExitStack() as closing:
+            closing.callback(self.folder.close)
+            if self._fd >= 0:
+                fd, self._fd = self._fd, -1
+                self.folder.files.close(fd)
