@@ -89,7 +89,7 @@ def test_bytes_that_are_no_manifest_are_refused_by_name(lab, nodes, data):
     compact(lab.store)
     newest(lab).write_bytes(data)
 
-    with pytest.raises(CorruptError, match="00001.json is damaged"):
+    with pytest.raises(CorruptError, match=r"00001\.json is damaged"):
         manifests.load(lab.store)
 
 
@@ -109,5 +109,5 @@ def test_a_newer_format_says_both_versions(lab, monkeypatch):
         later.setattr(manifests, "FORMAT", 2)
         manifests.publish(lab.store, Manifest())
 
-    with pytest.raises(NewerFormatError, match="format 2.*up to 1"):
+    with pytest.raises(NewerFormatError, match=r"format 2.*up to 1"):
         manifests.load(lab.store)

@@ -21,10 +21,11 @@ class Gathered:
     """The lines of one stream.
 
     heads: CRC32 over the start of every line, up to `at`: seq, stream, id, rev, prev_seq.
-    samples: row number and line of every SAMPLE_EVERY-th row, the first among them.
+    samples: row number and line of each `every`-th row, the first among them.
     """
 
     stream: str
+    every: int = SAMPLE_EVERY
     spool: Spool = field(default_factory=Spool)
     rows: int = 0
     heads: int = 0
@@ -36,7 +37,7 @@ class Gathered:
         first = self.spans[owner.uid].first if owner.uid in self.spans else _seq(heads[0])
         before = self.spans[owner.uid].rows if owner.uid in self.spans else 0
         self.spans[owner.uid] = Span(first, _seq(heads[-1]), before + len(found))
-        for position in range(-self.rows % SAMPLE_EVERY, len(found), SAMPLE_EVERY):
+        for position in range(-self.rows % self.every, len(found), self.every):
             self.samples.append((self.rows + position, owner, found[position]))
         self.rows += len(found)
         self.heads = zlib.crc32(b"".join(heads), self.heads)
@@ -46,8 +47,9 @@ class Gathered:
 class Gathering:
     """Streams as they fill. `bytes` is what they hold so far."""
 
-    def __init__(self, only: str | None = None) -> None:
-        """`only` one stream, where that is given."""
+    def __init__(self, only: str | None = None, *, every: int | None = None) -> None:
+        """`only` one stream, where that is given; `every` as in `Gathered`."""
+        self._every = every or SAMPLE_EVERY
         self.streams: dict[str, Gathered] = {}
         self.bytes = 0
         self._only = only.encode() if only else None
@@ -61,7 +63,7 @@ class Gathering:
         for stream, (found, heads) in self._split(batch).items():
             name = stream.decode()
             if name not in self.streams:
-                self.streams[name] = Gathered(name)
+                self.streams[name] = Gathered(name, self._every)
             self.streams[name].add(owner, found, heads)
         self.bytes += len(batch.body)
 

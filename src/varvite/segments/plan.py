@@ -74,8 +74,11 @@ def _compact(manifest: Manifest, ends: Mapping[str, End]) -> list[Step]:
 def _merges(segments: Iterable[Segment]) -> list[Step]:
     groups: dict[tuple[str, int], list[Segment]] = {}
     for segment in segments:
+        group = groups.setdefault((segment.stream, segment.tier), [])
         if segment.bytes < MERGED_BYTES_MAX:
-            groups.setdefault((segment.stream, segment.tier), []).append(segment)
+            group.append(segment)
+        else:
+            group.clear()  # what is merged has no other segment's rows in between
     return [
         Merge(stream, tier + 1, tuple(found[:FAN_IN_MAX]))
         for (stream, tier), found in sorted(groups.items())

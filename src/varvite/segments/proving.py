@@ -6,9 +6,10 @@ number; of every SAMPLE_EVERY-th row every field. `verify(deep=True)` samples ev
 
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -72,17 +73,17 @@ def _head_bytes(batch: pa.RecordBatch) -> memoryview:
     record_id = pc.replace_substring(batch.column("id"), "\\", "\\\\")
     record_id = pc.replace_substring(record_id, '"', '\\"')
     joined = pc.binary_join_element_wise(
-        _text('{"seq":'),
+        text('{"seq":'),
         pc.cast(batch.column("seq"), pa.string()),
-        _text(',"stream":"'),
+        text(',"stream":"'),
         batch.column("stream"),
-        _text('","id":"'),
+        text('","id":"'),
         record_id,
-        _text('","rev":'),
+        text('","rev":'),
         pc.cast(batch.column("rev"), pa.string()),
-        _text(',"prev_seq":'),
-        pc.fill_null(pc.cast(batch.column("prev_seq"), pa.string()), _text("null")),
-        _text(""),
+        text(',"prev_seq":'),
+        pc.fill_null(pc.cast(batch.column("prev_seq"), pa.string()), text("null")),
+        text(""),
     )
     _, offsets, data = pc.cast(joined, pa.large_string()).buffers()
     ends = memoryview(offsets).cast("q")[: len(joined) + 1]
@@ -90,11 +91,17 @@ def _head_bytes(batch: pa.RecordBatch) -> memoryview:
 
 
 @cache
-def _text(value: str) -> pa.Scalar:
-    """A string for pyarrow, made from its bytes: `pa.scalar` would import pandas."""
-    data = value.encode()
-    ends = pa.py_buffer(array("i", [0, len(data)]))
-    return pa.StringArray.from_buffers(1, ends, pa.py_buffer(data))[0]
+def text(value: str) -> pa.Scalar:
+    """A string for pyarrow."""
+    return texts([value])[0]
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """Strings for pyarrow, made from their bytes: `pa.array` would import pandas."""
+    encoded = [value.encode() for value in values]
+    ends = array("i", accumulate(map(len, encoded), initial=0))
+    data = pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), data)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
