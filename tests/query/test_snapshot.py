@@ -6,6 +6,7 @@ import shutil
 import time
 from datetime import UTC, datetime, timedelta, timezone
 
+import polars as pl
 import pytest
 
 import varvite
@@ -325,6 +326,16 @@ def test_a_batch_that_is_being_written_is_not_listed_at_any_byte(store, torn):
 
             (one,) = catalog.sessions(folder, Manifest(), None)
             assert one.cursor == (4 if cut == len(block) else 1), cut
+
+
+def test_a_connection_joins_the_callers_own_frames(store):
+    append(store, "g", [note()])
+    mine = pl.DataFrame({"seq": [1], "mark": ["!"]})
+
+    with store.connect() as connection:
+        found = connection.sql("select mark from events join mine using (seq)").fetchall()
+
+    assert (found, len(mine)) == ([("!",)], 1)
 
 
 def test_a_line_that_is_being_written_is_never_seen(store, torn):

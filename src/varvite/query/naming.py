@@ -35,6 +35,8 @@ def check_asks(con: duckdb.DuckDBPyConnection, sql: str) -> None:
     Raises:
         QueryError; duckdb.Error where it cannot be parsed.
     """
+    if any("\ud800" <= letter <= "\udfff" for letter in sql):
+        raise QueryError("the statement is no valid text: it holds half a surrogate pair")
     kinds = [statement.type.name for statement in con.extract_statements(sql)]
     if len(kinds) != 1:
         raise QueryError(f"{len(kinds)} statements in one question", hint="ask one at a time")

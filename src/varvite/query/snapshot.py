@@ -62,6 +62,7 @@ class Snapshot:
             held.callback(self.con.close)
             held.callback(self._tail.close)
             self.con.execute("create schema streams; create schema catalog; create schema tail")
+            self.con.execute("set python_enable_replacements = false")  # no variable is a table
             cut = catalog.cutoffs(store, as_of, self.sessions)
             self._cut = self._at_time(cut) if isinstance(cut, str) else cut
             self._make_catalog()
@@ -104,6 +105,7 @@ class Snapshot:
         except BaseException:
             self.close()
             raise
+        self.con.execute("set python_enable_replacements = true")
         self._tail.close()
         weakref.finalize(self.con, self._pin.close)
         return self.con
