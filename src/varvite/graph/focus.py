@@ -12,7 +12,7 @@ import orjson
 
 from varvite import ids
 from varvite.errors import InputError, LimitError, RecordNotFoundError
-from varvite.graph import obligations, packets, queue, scoring
+from varvite.graph import due, packets, queue, scoring
 from varvite.graph.batch import Batch
 from varvite.graph.changes import BucketChange
 from varvite.graph.parameters import Parameters
@@ -72,7 +72,7 @@ def plan(
     for change in changes:
         for focus_id in _tied(change, labels, batch.read, touches):
             _note(touches[focus_id], change)
-    for focus_id, obligation_id in obligations.fall_due(batch, parameters):
+    for focus_id, obligation_id in due.fall_due(batch, parameters):
         touch = _touch(focus_id, batch.read, touches)
         touch.fields["features"]["overdue"] += 1
         touch.triggers.append((OVERDUE, obligation_id))

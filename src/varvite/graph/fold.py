@@ -8,7 +8,17 @@ from hashlib import sha256
 
 import orjson
 
-from varvite.graph import focus, obligations, packets, queue, steps
+from varvite.graph import (
+    candidates,
+    due,
+    focus,
+    frontier,
+    outbox,
+    packets,
+    queue,
+    repair,
+    steps,
+)
 from varvite.graph.steps import SUBMITTED
 from varvite.graph.table import Record, Spread, Table
 from varvite.session.kind import Entry, Read
@@ -106,7 +116,11 @@ TABLES: tuple[Table | Spread, ...] = (
     *queue.TABLES,
     *focus.TABLES,
     *packets.TABLES,
-    *obligations.TABLES,
+    *due.TABLES,
+    *frontier.TABLES,
+    *outbox.TABLES,
+    *candidates.TABLES,
+    *repair.TABLES,
 )
 
 _BY_STREAM: dict[str, list[Table | Spread]] = {}

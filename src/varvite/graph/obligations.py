@@ -1,28 +1,13 @@
-"""Obligations: what must be answered, and when it has been left open too long.
+"""Opening, deferring and closing what must be answered, with the focus that it presses on."""
 
-Those that fall due at a step stand in one list under that step's number, so that
-nothing ever looks through the open ones.
-"""
-
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-
-import orjson
+from typing import Any
 
 from varvite import ids
-from varvite.errors import InputError, RecordNotFoundError, StateConflictError
-from varvite.graph import steps
+from varvite.errors import InputError, StateConflictError
+from varvite.graph import due, focus, outbox, steps
 from varvite.graph.batch import Batch
 from varvite.graph.parameters import Parameters
-from varvite.graph.table import Record, Spread, Table, kept, listed, state
-from varvite.session.kind import Read
-
-OBLIGATION, OBLIGATION_FOCUS = "obligation", "obligation_focus"
-DUE, DUE_LAST, OPEN, ALL = "obligation_due", "obligation_due_last", "obligations_open", "all"
-DUE_MAX = 64
-"""Obligations that fall due at one step; more of them wait for the next."""
-WINDOW = 64
-"""Open obligations that are at hand, overdue ones first; the others are records."""
+from varvite.graph.table import Record, listed, state
 
 KINDS = ("prior_hole", "structural_hole", "support_weak", "focus_weakness", "other")
 TARGETS = ("focus", "bucket", "node", "gaia_qid")
@@ -34,153 +19,131 @@ STEPS: dict[str, frozenset[str]] = {
 _WORDS = {"needs_more_evidence": "support_weak", "coverage_gap": "focus_weakness"}
 
 
-class Open(NamedTuple):
-    """How many are open and deferred, and the ids of the first ones, with their overdue."""
-
-    open: int = 0
-    deferred: int = 0
-    window: list[tuple[str, int]] = []  # noqa: RUF012  (never changed)
-
-
-def at_hand(read: Read) -> Open:
-    """One read."""
-    return Open(*listed(read, OPEN, ALL))
-
-
-def load(read: Read, obligation_id: str) -> Record:
-    """An obligation as it stands.
-
-    Raises:
-        RecordNotFoundError
-    """
-    found = state(read, OBLIGATION, obligation_id)
-    if found is None:
-        raise RecordNotFoundError(f"no obligation {obligation_id[:80]!r}")
-    return found
-
-
-def open_one(
+def add(
     batch: Batch,
     content: str,
     parameters: Parameters,
+    at_seq: int,
     *,
     target_kind: str,
     target_id: str,
     kind: str = "other",
+    actionable: bool = True,
     **fields: Any,
 ) -> str:
     """Open an obligation, or the same one again; returns its id. One open already stays.
 
+    A bucket's presses on the first focus of that bucket. fields: why, source_refs,
+    bucket_id, focus_id. actionable: it is to stand in Gaia's inquiry too.
+
     Raises:
         InputError: no content, or a word that is none.
+        RecordNotFoundError: `focus_id` is no focus.
     """
     if not content.strip() or target_kind not in TARGETS or not target_id:
         raise InputError(
             "an obligation has content and a target", hint=f"target kinds: {', '.join(TARGETS)}"
         )
     own = ids.derived("obligation", target_kind, target_id, content.strip())
-    stored = state(batch.read, OBLIGATION, own)
+    stored = state(batch.read, due.OBLIGATION, own)
     if stored is not None and stored["status"] == "open":
         return own
-    step = steps.count(batch.read)
-    made = {
+    made: Record = stored or {
         "target_kind": target_kind,
         "target_id": target_id,
         "content": content.strip(),
         "raw_kind": kind,
         "diagnostic_kind": kind if kind in KINDS else _WORDS.get(kind, "other"),
-        "opened_step": step,
-        "overdue": 0,
+        "actionable": actionable,
     }
-    given = {name: value for name, value in fields.items() if value is not None}
-    due = due_step(batch.read, step + parameters.overdue_after)
-    opened = {"status": "open", "due_step": due}
-    batch.add("obligations", own, made | (stored or {}) | given | opened)
+    made |= {name: value for name, value in fields.items() if value is not None}
+    made |= _ties(batch, made)
+    _open(batch, own, made, parameters, at_seq)
     return own
 
 
-def step_to(batch: Batch, obligation_id: str, to: str, why: str, parameters: Parameters) -> Record:
+def step_to(
+    batch: Batch, obligation_id: str, to: str, why: str, parameters: Parameters, at_seq: int
+) -> Record:
     """Defer, close or open again; returns it as it is then.
 
     Raises:
         RecordNotFoundError
         StateConflictError: the table has no such step.
     """
-    found = load(batch.read, obligation_id)
+    found = due.load(batch.read, obligation_id)
     if to not in STEPS[found["status"]]:
+        allowed = ", ".join(sorted(STEPS[found["status"]]))
         raise StateConflictError(
             f"obligation {obligation_id} is {found['status']} and cannot become {to}",
-            hint=f"from {found['status']} it can become "
-            f"{', '.join(sorted(STEPS[found['status']]))}",
+            hint=f"from {found['status']} it can become {allowed}",
         )
+    if to == "open":
+        _open(batch, obligation_id, found | {"why": why}, parameters, at_seq)
+    else:
+        made = found | {"status": to, "due_step": None, "overdue": 0}
+        made["closed_reason" if to == "closed" else "why"] = why
+        batch.add("obligations", obligation_id, made)
+        outbox.obligation(batch, obligation_id, made)
+        if found["status"] == "open":
+            _press(batch, obligation_id, found, -1, parameters, at_seq)
+    return due.load(batch.read, obligation_id)
+
+
+def _open(
+    batch: Batch, obligation_id: str, fields: Record, parameters: Parameters, at_seq: int
+) -> None:
     step = steps.count(batch.read)
-    due = due_step(batch.read, step + parameters.overdue_after) if to == "open" else None
-    reason = "closed_reason" if to == "closed" else "why"
-    made = found | {"status": to, "due_step": due, reason: why}
+    made = fields | {
+        "status": "open",
+        "opened_step": step,
+        "due_step": due.due_step(batch.read, step + parameters.overdue_after),
+        "overdue": 0,
+    }
     batch.add("obligations", obligation_id, made)
-    return made
+    if made["actionable"]:
+        outbox.obligation(batch, obligation_id, made)
+    _press(batch, obligation_id, made, 1, parameters, at_seq)
 
 
-def fall_due(batch: Batch, parameters: Parameters) -> Iterator[tuple[str, str]]:
-    """Note what is overdue at the coming step: its focus, if it has one, and its id.
-
-    Reads the step's list, and the obligations in it: DUE_MAX at most.
-    """
-    step = steps.count(batch.read) + 1
-    for obligation_id in listed(batch.read, DUE, str(step)):
-        found = load(batch.read, obligation_id)
-        if found["status"] != "open" or found["due_step"] != step:
-            continue
-        due = due_step(batch.read, step + parameters.overdue_after)
-        again = {"overdue": found["overdue"] + 1, "due_step": due}
-        batch.add("obligations", obligation_id, found | again)
-        if "focus_id" in found:
-            yield found["focus_id"], obligation_id
+def _ties(batch: Batch, fields: Record) -> Record:
+    """The bucket and the focus that it is tied to, by its target where none was given."""
+    ties = {}
+    kind, target = fields["target_kind"], fields["target_id"]
+    if kind in {"focus", "bucket"} and f"{kind}_id" not in fields:
+        ties[f"{kind}_id"] = target
+    bucket_id = fields.get("bucket_id") or ties.get("bucket_id")
+    if bucket_id and "focus_id" not in fields and "focus_id" not in ties:
+        tied = listed(batch.read, focus.BUCKET_FOCUSES, bucket_id)
+        ties |= {"focus_id": tied[0]} if tied else {}
+    return ties
 
 
-def due_step(read: Read, wanted: int) -> int:
-    """The first step from `wanted` whose list has room. Two reads."""
-    if len(listed(read, DUE, str(wanted))) < DUE_MAX:
-        return wanted
-    last = max(wanted, int(read(DUE_LAST, ALL) or b"0"))
-    return last if len(listed(read, DUE, str(last))) < DUE_MAX else last + 1
-
-
-def _due(obligation: Record, read: Read) -> Iterable[tuple[str, bytes]]:
-    due = obligation.get("due_step")
-    if obligation["status"] == "open" and due is not None:
-        waiting = [one for one in listed(read, DUE, str(due)) if one != obligation["id"]]
-        yield str(due), orjson.dumps([*waiting, obligation["id"]])
-
-
-def _due_last(obligation: Record, read: Read) -> bytes:
-    last = int(read(DUE_LAST, ALL) or b"0")
-    return b"%d" % max(last, obligation.get("due_step") or 0)
-
-
-def _open(obligation: Record, read: Read) -> bytes:
-    """Reads the obligation as it was, so it comes before OBLIGATION in the list of tables."""
-    before = state(read, OBLIGATION, obligation["id"])
-    now = at_hand(read)
-    counts = {"open": now.open, "deferred": now.deferred}
-    for status, more in ((before and before["status"], -1), (obligation["status"], 1)):
-        if status in counts:
-            counts[status] += more
-    window = [(one, overdue) for one, overdue in now.window if one != obligation["id"]]
-    if obligation["status"] == "open":
-        window.append((obligation["id"], obligation["overdue"]))
-        window.sort(key=lambda one: -one[1])
-    return orjson.dumps((counts["open"], counts["deferred"], window[:WINDOW]))
-
-
-def _focus(obligation: Record) -> Iterable[str]:
-    return (obligation["id"],) if obligation.get("focus_id") else ()
-
-
-TABLES = (
-    Spread(DUE, "obligations", _due),
-    Table(DUE_LAST, "obligations", lambda _obligation: (ALL,), _due_last),
-    Table(OPEN, "obligations", lambda _obligation: (ALL,), _open),
-    Table(OBLIGATION_FOCUS, "obligations", _focus, lambda o, _read: bytes(o["focus_id"], "utf-8")),
-    kept(OBLIGATION, "obligations"),
-)
+def _press(
+    batch: Batch,
+    obligation_id: str,
+    fields: Record,
+    more: int,
+    parameters: Parameters,
+    at_seq: int,
+) -> None:
+    """Tell the focus that it has one more open, or one less and what that was overdue by."""
+    focus_id = fields.get("focus_id")
+    if focus_id is None:
+        return
+    found = focus.load(batch.read, focus_id)
+    named = [one for one in found["obligation_ids"] if one != obligation_id]
+    if more > 0:
+        named.append(obligation_id)
+    overdue = found["features"]["overdue"] - (fields["overdue"] if more < 0 else 0)
+    focus.change(
+        batch,
+        focus_id,
+        "obligation_opened" if more > 0 else "obligation_closed",
+        obligation_id,
+        parameters,
+        at_seq,
+        open_obligations=found["open_obligations"] + more,
+        obligation_ids=named[-focus.OBLIGATION_IDS_MAX :],
+        features={"overdue": overdue},
+    )

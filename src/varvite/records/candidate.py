@@ -103,7 +103,7 @@ class Decision(TypedDict, total=False):
 class Projection(TypedDict, total=False):
     """What a record has to become in Gaia, and how far it is.
 
-    place: its number in the outbox, from 1; a retry gets a new one.
+    lane, place: where it waits, planned or for a retry, and its number there, from 1.
     """
 
     kind: Required[
@@ -119,6 +119,7 @@ class Projection(TypedDict, total=False):
     ]
     subject_id: Required[str]
     state: Required[Literal["planned", "applying", "applied", "verified", "failed", "abandoned"]]
+    lane: Required[Literal["planned", "retry"]]
     place: Required[Int]
     attempts: Int
     payload: Json | None

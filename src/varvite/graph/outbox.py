@@ -1,0 +1,229 @@
+"""What is to become visible in Gaia: planned here in a step, done when someone asks for it.
+
+A projection is a record at each of its states. Those that are planned wait in one lane,
+those that failed and may be tried again in another; those that were begun are at hand,
+so that what a crash cut off is found without looking for it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from varvite import ids
+from varvite.errors import RecordNotFoundError, StateConflictError
+from varvite.graph.batch import Batch
+from varvite.graph.lane import Lane
+from varvite.graph.port import SHARD_CLAIMS_MAX
+from varvite.graph.table import Record, Spread, Table, kept, listed, state
+from varvite.session.kind import Read
+
+PROJECTION, BEGUN, ALL = "projection", "projection_begun", "all"
+NODE_PROJECTION, SHARD, OPEN_IN_GAIA = "node_projection", "shard", "obligations_in_gaia"
+PLANNED, RETRY = "planned", "retry"
+ATTEMPTS_MAX = 5
+OPEN_IN_GAIA_MAX = 256
+"""Open obligations that Gaia's inquiry state is given; the others stay with the session."""
+
+STATES: dict[str, frozenset[str]] = {
+    "planned": frozenset({"applying", "abandoned"}),
+    "applying": frozenset({"applied", "failed"}),
+    "applied": frozenset({"verified", "failed"}),
+    "failed": frozenset({"applying", "abandoned"}),
+    "verified": frozenset(),
+    "abandoned": frozenset(),
+}
+
+
+def _waits(projection: Record) -> bool:
+    if projection["lane"] == PLANNED:
+        return bool(projection["state"] == "planned")
+    return bool(projection["state"] == "failed" and projection["retryable"])
+
+
+WAITING = Lane("outbox", "projections", PROJECTION, _waits)
+
+
+def plan(
+    batch: Batch,
+    kind: str,
+    subject_id: str,
+    payload: Record,
+    *,
+    rev: str = "0",
+    began: bool = False,
+) -> str:
+    """Plan a projection; returns its id. The same one again adds nothing.
+
+    began: whoever plans it does it at once.
+    """
+    own = ids.derived("projection", kind, subject_id, rev)
+    if state(batch.read, PROJECTION, own) is None:
+        fields = {
+            "kind": kind,
+            "subject_id": subject_id,
+            "state": "applying" if began else "planned",
+            "lane": PLANNED,
+            "place": WAITING.next_place(batch.read, PLANNED),
+            "attempts": int(began),
+            "payload": payload,
+        }
+        batch.add("projections", own, fields)
+    return own
+
+
+def accept(batch: Batch, node_ids: Iterable[str]) -> list[str]:
+    """Plan nodes into source packages; returns the projections. Nodes that are there stay.
+
+    Two reads for each node. A package is filled before the next one is begun, and never
+    comes back to what is full.
+    """
+    fresh = [one for one in dict.fromkeys(node_ids) if not _is_planned(batch.read, one)]
+    made = []
+    while fresh:
+        number, filled = shard(batch.read)
+        taken, fresh = fresh[: SHARD_CLAIMS_MAX - filled], fresh[SHARD_CLAIMS_MAX - filled :]
+        payload = {"shard": number, "filled": filled + len(taken), "node_ids": taken}
+        made.append(plan(batch, "add_package", f"shard-{number}", payload, rev=str(filled)))
+    return made
+
+
+def shard(read: Read) -> tuple[int, int]:
+    """The number of the shard that is being filled, from 1, and how many nodes it has."""
+    number, filled = orjson.loads(read(SHARD, ALL) or b"[1,0]")
+    return (number + 1, 0) if filled >= SHARD_CLAIMS_MAX else (number, filled)
+
+
+def package_ref(read: Read, node_id: str) -> str | None:
+    """What Gaia calls the node; None until it is there."""
+    found = state(read, NODE_PROJECTION, node_id)
+    return None if found is None else found["ref"]
+
+
+def obligation(batch: Batch, obligation_id: str, fields: Record) -> None:
+    """Plan what an obligation has to become, as far as Gaia's share of open ones goes."""
+    rev = str(fields["opened_step"])
+    opened = state(
+        batch.read, PROJECTION, ids.derived("projection", "obligation_open", obligation_id, rev)
+    )
+    if fields["status"] == "open":
+        if opened is None and int(batch.read(OPEN_IN_GAIA, ALL) or b"0") < OPEN_IN_GAIA_MAX:
+            payload = {name: fields[name] for name in ("target_id", "content", "diagnostic_kind")}
+            plan(batch, "obligation_open", obligation_id, payload, rev=rev)
+    elif opened is not None:
+        plan(batch, "obligation_close", obligation_id, {}, rev=rev)
+
+
+def step_to(batch: Batch, projection_id: str, to: str, **fields: Any) -> Record:
+    """Bring a projection to its next state; returns it as it is then.
+
+    Raises:
+        RecordNotFoundError
+        StateConflictError: the table has no such step.
+    """
+    found = load(batch.read, projection_id)
+    _check(projection_id, found, to)
+    made = found | {name: value for name, value in fields.items() if value is not None}
+    made |= {"state": to}
+    if to == "applying":
+        made["attempts"] = found["attempts"] + 1
+    if to == "failed":
+        made["retryable"] = bool(fields.get("retryable")) and made["attempts"] < ATTEMPTS_MAX
+    if made.get("retryable") and to == "failed":
+        made |= {"lane": RETRY, "place": WAITING.next_place(batch.read, RETRY)}
+    batch.add("projections", projection_id, made)
+    return made
+
+
+def _check(projection_id: str, found: Record, to: str) -> None:
+    now = found["state"]
+    if to not in STATES[now] or (now == "failed" and to == "applying" and not found["retryable"]):
+        raise StateConflictError(
+            f"projection {projection_id} is {now} and cannot become {to}",
+            hint=f"from {now} it can become {', '.join(sorted(STATES[now])) or 'nothing'}",
+        )
+
+
+def load(read: Read, projection_id: str) -> Record:
+    """A projection as it stands.
+
+    Raises:
+        RecordNotFoundError
+    """
+    found = state(read, PROJECTION, projection_id)
+    if found is None:
+        raise RecordNotFoundError(f"no projection {projection_id[:80]!r}")
+    return found
+
+
+def begun(read: Read) -> list[str]:
+    """Projections whose end nobody has seen."""
+    return listed(read, BEGUN, ALL)
+
+
+def waiting(read: Read) -> Iterator[tuple[str, Record]]:
+    """What waits to be done, planned ones first; two reads for each that is asked for."""
+    for lane in (PLANNED, RETRY):
+        yield from WAITING.waiting(read, lane)
+
+
+def counts(read: Read) -> dict[str, int]:
+    return {
+        "planned": WAITING.length(read, PLANNED),
+        "to_retry": WAITING.length(read, RETRY),
+        "begun": len(begun(read)),
+    }
+
+
+def _is_planned(read: Read, node_id: str) -> bool:
+    found = state(read, NODE_PROJECTION, node_id)
+    return found is not None and found["state"] != "abandoned"
+
+
+def _nodes(projection: Record, _read: Read) -> Iterable[tuple[str, bytes]]:
+    if projection["kind"] != "add_package":
+        return
+    refs = (projection.get("result") or {}).get("refs", {})
+    for node_id in projection["payload"]["node_ids"]:
+        value = {"state": projection["state"], "ref": refs.get(node_id)}
+        yield node_id, orjson.dumps(value)
+
+
+def _shard(projection: Record, read: Read) -> bytes:
+    """The furthest that was planned: later states of an earlier part change nothing."""
+    known = orjson.loads(read(SHARD, ALL) or b"[1,0]")
+    payload = projection["payload"]
+    return orjson.dumps(max(known, [payload["shard"], payload["filled"]]))
+
+
+def _fills(projection: Record) -> Sequence[str]:
+    return (ALL,) if projection["kind"] == "add_package" else ()
+
+
+def _in_gaia(projection: Record, read: Read) -> bytes:
+    """One more for each opening that is planned, one less for each closing."""
+    count = int(read(OPEN_IN_GAIA, ALL) or b"0")
+    fresh = projection["state"] == "planned"
+    change = {"obligation_open": 1, "obligation_close": -1}[projection["kind"]] if fresh else 0
+    return b"%d" % (count + change)
+
+
+def _obliges(projection: Record) -> Sequence[str]:
+    return (ALL,) if projection["kind"].startswith("obligation_") else ()
+
+
+def _begun(projection: Record, read: Read) -> bytes:
+    others = [one for one in begun(read) if one != projection["id"]]
+    return orjson.dumps(
+        [*others, projection["id"]] if projection["state"] == "applying" else others
+    )
+
+
+TABLES = (
+    kept(PROJECTION, "projections"),
+    WAITING.table(),
+    Table(BEGUN, "projections", lambda _projection: (ALL,), _begun),
+    Spread(NODE_PROJECTION, "projections", _nodes),
+    Table(SHARD, "projections", _fills, _shard),
+    Table(OPEN_IN_GAIA, "projections", _obliges, _in_gaia),
+)
