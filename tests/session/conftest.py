@@ -1,6 +1,14 @@
 import pytest
 
 from varvite.testing import notes
+from varvite.testing.memory import memory_path
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory: these tests open hundreds of sessions."""
+    with memory_path() as path:
+        yield path
 
 
 @pytest.fixture
