@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from varvite.experiment.session import ExperimentSession, Metric
+    from varvite.graph.assigner import Assigner, Embed
     from varvite.graph.port import GaiaPort
     from varvite.graph.session import GraphSession
     from varvite.query.catalog import AsOf
@@ -101,12 +102,14 @@ class Store:
         title: str = "",
         parameters: Mapping[str, Any] | None = None,
         gaia: "GaiaPort | None" = None,
+        assigner: "Assigner | Embed | None" = None,
         **options: Any,
     ) -> "GraphSession":
         """A graph session, open for writing. Options are those of `Writer`.
 
         parameters: of a session that is made, see `graph.parameters`. gaia: the package
-        that projections and promotions go to; without it they wait.
+        that projections and promotions go to; without it they wait. assigner: what
+        assigns nodes to buckets, or a function from texts to vectors; by words without it.
 
         Raises:
             SessionNotFoundError, SessionExistsError, SessionLockedError, CorruptError
@@ -119,7 +122,7 @@ class Store:
         writer = self._writer(
             session_id, GRAPH, create=create, title=title, parameters=made, options=options
         )
-        return GraphSession(writer, gaia=gaia)
+        return GraphSession(writer, gaia=gaia, assigner=assigner)
 
     def experiment(
         self,

@@ -187,6 +187,7 @@ def test_a_normalised_hit_keeps_what_its_shape_promises(graphs):
     }
     paper = {"key": "arxiv:1", "doi": "10.1/x", "title": "T"}
     with graphs.new() as session:
+        session.open_bucket("b", bucket_id="b")
         session.submit([hits(given | {"rank": 9, "paper": paper}, query="why")])
 
     records = graphs.records()
@@ -264,17 +265,6 @@ def test_indexes_of_providers_do_not_mix(graphs, make):
         session.submit([make.payload(value, "a"), make.payload(value, "b", index_id="local")])
 
     assert sorted(kinds(graphs.records())) == ["paper", "paper", "variable", "variable"]
-
-
-def test_buckets_given_with_hits_are_members_of_the_index(graphs):
-    with graphs.new() as session:
-        session.submit([hits({"id": "a", "bucket_ids": ["x"]}, name="1")])
-        session.submit([hits({"id": "a", "bucket_ids": ["y", "x"]}, name="2")])
-        node_id = graphs.records()["nodes"][0]["id"]
-
-        stored = session._writer.index.get(fold.BUCKET_MEMBERSHIP, node_id)
-
-    assert json.loads(stored) == ["x", "y"]
 
 
 def test_a_failed_call_is_a_frontier_record_with_its_code(graphs, make):

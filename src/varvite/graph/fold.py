@@ -9,22 +9,26 @@ from hashlib import sha256
 import orjson
 
 from varvite.graph import (
+    bucket,
     candidates,
     due,
     focus,
     frontier,
+    membership,
     outbox,
     packets,
     queue,
     repair,
+    routes,
     steps,
+    vocabulary,
 )
 from varvite.graph.steps import SUBMITTED
 from varvite.graph.table import Record, Spread, Table
 from varvite.session.kind import Entry, Read
 
 SEEN_SOURCE, PAPER, PACKAGE_REF, NODE = "seen_source", "paper", "package_ref", "node"
-BUCKET_MEMBERSHIP, CALL, SUBMISSION, TOTAL = "bucket_membership", "call", "submission", "total"
+CALL, SUBMISSION, TOTAL = "call", "submission", "total"
 TOTAL_KEY = "all"
 UNSEEN: tuple[int, None, list[str]] = (0, None, [])
 """The state of a node that was never a hit: sightings, best rank, papers it was seen in."""
@@ -65,24 +69,12 @@ def _paper(node: Record, _read: Read) -> bytes:
     return orjson.dumps((node["id"], "title" in node or "doi" in node))
 
 
-def _buckets(name: str) -> Callable[[Record, Read], bytes]:
-    def value(record: Record, read: Read) -> bytes:
-        known = orjson.loads(read(BUCKET_MEMBERSHIP, record[name]) or b"[]")
-        return orjson.dumps(known + [one for one in record["bucket_ids"] if one not in known])
-
-    return value
-
-
 def _call(frontier: Record, _read: Read) -> bytes:
     return orjson.dumps((frontier["id"], frontier.get("attempt", 1), frontier.get("dedup_key")))
 
 
 def _field(name: str) -> Callable[[Record], Iterable[str]]:
     return lambda record: (record[name],) if record.get(name) is not None else ()
-
-
-def _when_bucketed(name: str) -> Callable[[Record], Iterable[str]]:
-    return lambda record: (record[name],) if record.get("bucket_ids") else ()
 
 
 def _submitted(event: Record) -> bool:
@@ -97,14 +89,12 @@ TABLES: tuple[Table | Spread, ...] = (
     Table(PAPER, "nodes", lambda n: (n["paper_key"],) if n["node_kind"] == "paper" else (), _paper),
     Table(NODE, "nodes", lambda n: (n["id"],) if n["node_kind"] != "paper" else (), _state),
     Table(NODE, "sightings", _field("node_id"), _seen),
-    Table(BUCKET_MEMBERSHIP, "nodes", _when_bucketed("id"), _buckets("id")),
-    Table(BUCKET_MEMBERSHIP, "sightings", _when_bucketed("node_id"), _buckets("node_id")),
     Table(CALL, "frontier", lambda f: (f["id"], *_field("dedup_key")(f)), _call),
     Table(
         SUBMISSION,
         "events",
         lambda e: _field("key")(e["payload"]) if _submitted(e) else (),
-        lambda e, _read: orjson.dumps(e["payload"]["counts"]),
+        lambda e, _read: orjson.dumps((e["payload"]["counts"], e["payload"].get("touched", {}))),
     ),
     Table(
         TOTAL,
@@ -113,6 +103,10 @@ TABLES: tuple[Table | Spread, ...] = (
         lambda e, _read: orjson.dumps(e["payload"]["totals"]),
     ),
     *steps.TABLES,
+    *vocabulary.TABLES,
+    *routes.TABLES,
+    *bucket.TABLES,
+    *membership.TABLES,
     *queue.TABLES,
     *focus.TABLES,
     *packets.TABLES,

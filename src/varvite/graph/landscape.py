@@ -5,7 +5,7 @@ the records is another's act.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -35,6 +35,17 @@ TOTALLED = tuple(name for name in COUNTED if name != "repeated")
 Record = dict[str, Any]
 
 
+class Arrival(NamedTuple):
+    """A variable that the field map has to look at, as it came.
+
+    kind: new, never met before; renewed, a hit that chains alone had named so far; named,
+    a repeat that comes with buckets.
+    """
+
+    node: Record
+    kind: Literal["new", "renewed", "named"]
+
+
 class Plan(NamedTuple):
     """The records of one batch, none where there is nothing to add.
 
@@ -45,6 +56,12 @@ class Plan(NamedTuple):
 
     records: list[Record]
     counts: dict[str, int]
+    arrivals: list[Arrival]
+
+    @property
+    def event(self) -> Record:
+        """What says that the batch was submitted; the last record, where there are any."""
+        return self.records[-1]
 
 
 def plan(given: Iterable[Payload], read: Read, *, key: str | None = None) -> Plan:
@@ -58,7 +75,7 @@ def plan(given: Iterable[Payload], read: Read, *, key: str | None = None) -> Pla
         step.take(payload)
     if step.records:
         step.records.append(_event(step.counts, read, key))
-    return Plan(step.records, step.counts)
+    return Plan(step.records, step.counts, step.arrivals)
 
 
 def _event(counts: dict[str, int], read: Read, key: str | None) -> Record:
@@ -78,6 +95,7 @@ class _Step:
         self._contents_to = 0
         self.records: list[Record] = []
         self.counts = dict.fromkeys(COUNTED, 0)
+        self.arrivals: list[Arrival] = []
 
     def take(self, payload: Payload) -> None:
         response_id = payloads.response_id(payload)
@@ -118,6 +136,8 @@ class _Step:
             best_rank = min(state.best_rank or hit.rank, hit.rank)
             state = State(state.sightings + 1, best_rank, hit.paper_keys)
             self.counts["seen"] += 1
+            if hit.bucket_ids:
+                self.arrivals.append(Arrival(_as_node(hit, found.node_id), "named"))
         self._known.see(found.node_id, state)
         self.records.append(_sighting(hit, found, state, origin))
 
@@ -130,6 +150,7 @@ class _Step:
         if hit.bucket_ids:
             node["bucket_ids"] = hit.bucket_ids
         self._node(node, found.node_id, hit.paper_keys, origin)
+        self.arrivals.append(Arrival(node, "renewed" if found.state else "new"))
         self._in_papers(found.node_id, hit.paper_keys, origin, fresh=found.state is None)
 
     def _name(self, named: Named, origin: Origin) -> None:
@@ -140,6 +161,8 @@ class _Step:
         self._known.see(node_id, UNSEEN)
         node["source_key"] = named.source_key
         self._node(node, node_id, named.paper_keys, origin)
+        if kind == "variable":
+            self.arrivals.append(Arrival(node, "new"))
         self._in_papers(node_id, named.paper_keys, origin, fresh=True)
         self.counts["factors" if kind == "factor" else "named"] += 1
 
@@ -205,6 +228,12 @@ class _Step:
             if record.get("node_kind") == "variable" and "content" in record:
                 self._known.add_content(record["content"], record["id"])
         self._contents_to = len(self.records)
+
+
+def _as_node(hit: Hit, node_id: str) -> Record:
+    """A repeat in the shape of a node; the node itself stays as it is."""
+    fields = {"id": node_id, "bucket_ids": hit.bucket_ids} | hit.node
+    return fields | {"paper_key": hit.paper_keys[0]} if hit.paper_keys else fields
 
 
 def _sighting(hit: Hit, found: Found, state: State, origin: Origin) -> Record:

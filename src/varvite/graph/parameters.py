@@ -14,8 +14,9 @@ from varvite.errors import InputError
 class Parameters:
     """buckets_per_node: buckets that a node goes to at most.
     exemplars, open_gaps: kept of a bucket. assign_at, ambiguous_at: cosines from which a
-    node is assigned to a bucket, or left for a decision. thin, covered: nodes from which a
-    bucket is no longer missing, and is covered.
+    node is assigned to a bucket, or left for a decision. partial_nodes, covered_nodes: nodes
+    from which a bucket is no longer thin, and from which it is covered where they are from
+    covered_papers papers.
     focuses_per_bucket: open focuses that one bucket can be tied to.
     evidence: pieces of evidence in a packet. excerpt_chars: of each one's content.
     strong_score: score from which evidence is strong; without one it counts as 0.
@@ -28,10 +29,11 @@ class Parameters:
     buckets_per_node: int = 2
     exemplars: int = 8
     open_gaps: int = 8
-    assign_at: float = 0.30
-    ambiguous_at: float = 0.15
-    thin: int = 1
-    covered: int = 8
+    assign_at: float = 0.08
+    ambiguous_at: float = 0.04
+    partial_nodes: int = 3
+    covered_nodes: int = 8
+    covered_papers: int = 3
     focuses_per_bucket: int = 16
     evidence: int = 12
     excerpt_chars: int = 500
@@ -75,8 +77,9 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "open_gaps": (0, 64),
     "assign_at": (0, 1),
     "ambiguous_at": (0, 1),
-    "thin": (1, 1_000_000),
-    "covered": (1, 1_000_000),
+    "partial_nodes": (1, 1_000_000),
+    "covered_nodes": (1, 1_000_000),
+    "covered_papers": (0, 1_000_000),
     "focuses_per_bucket": (1, 64),
     "evidence": (2, 64),
     "excerpt_chars": (80, 4_000),

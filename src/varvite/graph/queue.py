@@ -57,7 +57,7 @@ def _value(focus: Record, read: Read) -> bytes:
     if focus["queued"]:
         entries.append(Waiting(focus["score"], focus["touched_seq"], focus["id"]))
         entries.sort(key=Waiting.order)
-    return orjson.dumps(entries)
+    return orjson.dumps([tuple(one) for one in entries])
 
 
 TABLES = (Table(QUEUE, "focuses", lambda _focus: (QUEUE_KEY,), _value),)

@@ -13,7 +13,10 @@ import orjson
 
 from varvite import ids
 from varvite.errors import LimitError
-from varvite.graph import fold, landscape, payloads
+from varvite.graph import bucket, face, field_map, focus, fold, landscape, payloads
+from varvite.graph.assigner import Assigner, Embed, assigner_of
+from varvite.graph.field_map import FieldPlan
+from varvite.graph.focus import FocusPlan
 from varvite.graph.parameters import Parameters
 from varvite.graph.payloads import Payload
 from varvite.graph.port import GaiaPort, NoGaia
@@ -39,6 +42,8 @@ GRAPH = Kind(
         "frontier",
         "nodes",
         "edges",
+        "buckets",
+        "memberships",
         "focuses",
         "obligations",
         "packets",
@@ -49,16 +54,19 @@ GRAPH = Kind(
         "sightings",
         "events",
     ),
-    private=frozenset({"responses"}),
+    private=frozenset({"responses", "vocabulary"}),
     fold=fold.fold,
     summary=summary,
+    faces=lambda read: {face.FILE: face.face(read)},
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitReceipt:
-    """What a batch came to. counts: see `landscape.Plan`; io: what committing it cost.
+    """What a batch came to. io: what committing it cost.
 
+    counts: see `landscape.Plan`, then `FieldPlan`. touched: ids of the `buckets` and
+    `focuses` that it touched, and of the `packets` that it made.
     A batch that adds nothing is not committed: its cursor is the session's, its io empty.
     """
 
@@ -66,6 +74,7 @@ class SubmitReceipt:
     counts: dict[str, int]
     replayed: bool = False
     io: dict[str, int] = field(default_factory=dict)
+    touched: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def new(self) -> int:
@@ -87,8 +96,15 @@ class SubmitReceipt:
 class GraphSession:
     """An open graph session, around the writer that commits for it."""
 
-    def __init__(self, writer: Writer, *, gaia: GaiaPort | None = None) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        *,
+        gaia: GaiaPort | None = None,
+        assigner: Assigner | Embed | None = None,
+    ) -> None:
         self._writer = writer
+        self._assigner = assigner_of(assigner)
         self.gaia: GaiaPort = gaia or NoGaia()
         self.parameters = Parameters.of(writer.identity.parameters)
         self._mutex = threading.RLock()
@@ -142,11 +158,68 @@ class GraphSession:
                 payload if payload.query else payload._replace(query=query) for payload in given
             )
             plan = landscape.plan(asked, self._read, key=key)
-            _refuse_size(plan.records)
             if not plan.records:
                 return SubmitReceipt(self.cursor, plan.counts)
-            receipt = self._append(plan.records, key, cursor)
-        return SubmitReceipt(receipt.cursor, plan.counts, receipt.replayed, receipt.io)
+            records, touched = self._step(plan, cursor)
+            receipt = self._append(records, key, cursor)
+        return SubmitReceipt(receipt.cursor, plan.counts, receipt.replayed, receipt.io, touched)
+
+    def _step(
+        self, plan: landscape.Plan, cursor: int
+    ) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+        """All records of a step, the landscape's first, and what they touch."""
+        edges = (record for record in plan.records if record["stream"] == "edges")
+        field = field_map.plan(plan.arrivals, edges, self._read, self.parameters, self._assigner)
+        focuses = self._focuses(field, cursor)
+        touched = {
+            "buckets": [change.bucket_id for change in field.changes],
+            "focuses": focuses.touched,
+            "packets": focuses.packets,
+        }
+        plan.counts.update(field.counts())
+        plan.event["payload"]["touched"] = touched
+        records = plan.records + field.records + focuses.records
+        _refuse_size(records)
+        return records, touched
+
+    def _focuses(self, field: FieldPlan, cursor: int) -> FocusPlan:
+        made = (record for record in field.records if record["stream"] == "buckets")
+        return focus.plan(field.changes, self._read, self.parameters, cursor, buckets=made)
+
+    def open_bucket(
+        self,
+        label: str,
+        *,
+        criteria: str = "",
+        terms: Iterable[str] = (),
+        role: str = "",
+        required: bool = False,
+        bucket_id: str | None = None,
+    ) -> str:
+        """Open a part of the field, for new nodes to be assigned to; returns its id.
+
+        criteria: what belongs to it, in words. terms: words and phrases of its texts, each
+        a gap until a node of it has them. role: `out_of_scope` for what is not to be covered.
+        Opened again with the same meaning it adds nothing.
+
+        Raises:
+            InputError, LimitError, InvalidIdError: .path of what is refused.
+            StateConflictError: it is open, and means something else.
+        """
+        made = bucket.defined(
+            label,
+            bucket_id=bucket_id,
+            criteria=criteria,
+            terms=terms,
+            role=role,
+            required=required,
+        )
+        with self._mutex:
+            plan = field_map.opening(made, self._read, self.parameters, self._assigner)
+            if plan.records:
+                cursor = self.cursor
+                self._append(plan.records + self._focuses(plan, cursor).records, None, cursor)
+        return made.id
 
     def submit_file(
         self, file: str, *, query: str | None = None, responses_per_batch: int = RESPONSES_PER_BATCH
@@ -174,9 +247,9 @@ class GraphSession:
 
     def _first_receipt(self, key: str) -> SubmitReceipt:
         receipt = self._append([], key, self.cursor)
-        stored = self._read(fold.SUBMISSION, key) or b"{}"
-        counts = dict.fromkeys(landscape.COUNTED, 0) | orjson.loads(stored)
-        return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io)
+        counts, touched = orjson.loads(self._read(fold.SUBMISSION, key) or b"[{},{}]")
+        counts = dict.fromkeys(landscape.COUNTED, 0) | counts
+        return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io, touched=touched)
 
     def _read(self, table: str, key: str) -> bytes | None:
         return self._writer.read(table, key)

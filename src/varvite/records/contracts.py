@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from varvite.errors import InvalidRecordError
-from varvite.records import candidate, experiment, focus, graph
+from varvite.records import candidate, experiment, field, focus, graph
 from varvite.records.fields import ENVELOPE, columns, json_fields
 from varvite.records.limits import check_record
 
 CONTRACTS: dict[str, type] = (
-    graph.CONTRACTS | focus.CONTRACTS | candidate.CONTRACTS | experiment.CONTRACTS
+    graph.CONTRACTS | field.CONTRACTS | focus.CONTRACTS | candidate.CONTRACTS | experiment.CONTRACTS
 )
 """Stream name to TypedDict. A stream that is not here is kept, and reaches SQL as JSON."""
 

@@ -1,6 +1,6 @@
 """What a kind of session adds to the kernel."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ Fold = Callable[[dict[str, Any], Read], Iterable[Entry]]
 class Kind:
     """streams: files made with the session. private: streams that live in the journal only.
     summary: what `state.json` says beyond cursor and counts, from the index alone.
+    faces: further files by name, for people, from the index alone. They are written
+    with `state.json`, and carry the cursor that they show.
     """
 
     name: str
@@ -25,3 +27,4 @@ class Kind:
     private: frozenset[str]
     fold: Fold
     summary: Callable[[Read], dict[str, Any]]
+    faces: Callable[[Read], Mapping[str, dict[str, Any]]] = lambda _read: {}

@@ -107,13 +107,14 @@ def _all(
                 progress(batch.commit.last, at.seq)
         index.sync()
         made.sync()
-        summary = kind.summary(index.get)
+        summary, faces = kind.summary(index.get), kind.faces(index.get)
     finally:
         index.close()
         made.close()
     made.publish()
     _swap(folder)
     state.write(folder, identity, state.State(at, first, made.counts, now(), summary))
+    state.write_faces(folder, identity, faces, at.seq)
     return made.counts
 
 

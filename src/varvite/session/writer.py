@@ -396,7 +396,10 @@ class Writer:
             self.folder.sync()
 
     def write_state(self, at: str | None = None) -> None:
-        """Write `state.json` as of the cursor. It is derived: a failure leaves it behind."""
+        """Write `state.json` and the kind's faces as of the cursor.
+
+        They are derived: a failure leaves them behind.
+        """
         header, position = self._active.header, self._active.position
         counts = {name: records for name, (records, _) in sorted(self._streams.sizes.items())}
         summary = self.kind.summary(self.index.get)
@@ -405,6 +408,8 @@ class Writer:
         )
         try:
             state.write(self.folder, self.identity, made)
+            faces = self.kind.faces(self.index.get)
+            state.write_faces(self.folder, self.identity, faces, position.seq)
         except OSError:
             return
         self._state_due = time.monotonic() + STATE_EVERY_S
