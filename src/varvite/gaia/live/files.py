@@ -21,9 +21,9 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Durable when it returns."""
+    """Durable when it returns. What a crash leaves beside it, the same call takes over."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.tmp"
+    temporary = f"{path}.varvite-tmp"
     try:
         with open(temporary, "wb") as file:
             file.write(data)
