@@ -44,14 +44,17 @@ def validate(stream: str, records: Sequence[dict[str, Any]]) -> None:
             _adapter(stream).validate_python(records)
         except ValidationError as error:
             raise _invalid(stream, error) from None
-    known = _known(stream)
+    proved = _proved(stream)
     for position, record in enumerate(records):
-        check_record(record, known, f"{stream}[{position}]")
+        if not proved.issuperset(record):
+            check_record(record, proved, f"{stream}[{position}]")
 
 
 @cache
-def _known(stream: str) -> frozenset[str]:
-    return frozenset(stream_columns(stream))
+def _proved(stream: str) -> frozenset[str]:
+    """The fields of which the contract leaves nothing to check; a float may be a large integer."""
+    typed = {name for name, kind in stream_columns(stream).items() if kind != "DOUBLE"}
+    return frozenset(typed - stream_json(stream))
 
 
 @cache

@@ -13,22 +13,16 @@ KEY_BYTES_MAX = 256
 _INFINITY = float("inf")
 
 
-def check_record(record: dict[str, Any], known: frozenset[str], path: str) -> None:
-    """Refuse what `check` refuses, looking closer only where a value or a key calls for it.
+def check_record(record: dict[str, Any], proved: frozenset[str], path: str) -> None:
+    """Refuse what `check` refuses in the fields that are not `proved` to hold none of it.
 
     Text is left to the encoder, which refuses a lone surrogate.
     """
     for key, value in record.items():
-        kind = type(value)
-        if kind is str or value is None or kind is bool:
-            continue
-        if kind is float and -_INFINITY < value < _INFINITY:
-            continue
-        if kind is not int or not INT64_MIN <= value <= INT64_MAX:
-            check(value, f"{path}.{key}", 2)
-    if not known.issuperset(record):
-        for key in record:
+        if key not in proved:
             _check_key(key, path)
+            if type(value) is not str and value is not None:
+                check(value, f"{path}.{key}", 2)
 
 
 def check(value: Any, path: str = "$", depth: int = 1) -> None:
@@ -44,9 +38,7 @@ def check(value: Any, path: str = "$", depth: int = 1) -> None:
     elif kind is dict:
         _check_object(value, path, depth)
     elif kind is list:
-        _check_depth(path, depth)
-        for position, item in enumerate(value):
-            check(item, f"{path}[{position}]", depth + 1)
+        _check_list(value, path, depth)
     elif kind is int:
         if not INT64_MIN <= value <= INT64_MAX:
             raise LimitError(
@@ -62,9 +54,27 @@ def check(value: Any, path: str = "$", depth: int = 1) -> None:
 def _check_object(value: dict[str, Any], path: str, depth: int) -> None:
     _check_depth(path, depth)
     for key, item in value.items():
-        _check_key(key, path)
-        if type(item) is not str or not item.isascii():
+        if type(key) is not str or not key.isascii() or len(key) > KEY_BYTES_MAX:
+            _check_key(key, path)
+        if not _is_plain(item):
             check(item, f"{path}.{key}", depth + 1)
+
+
+def _check_list(value: list[Any], path: str, depth: int) -> None:
+    _check_depth(path, depth)
+    for position, item in enumerate(value):
+        if not _is_plain(item):
+            check(item, f"{path}[{position}]", depth + 1)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether there is nothing to check; the path of what is need not be made."""
+    kind = type(value)
+    if kind is str:
+        return bool(value.isascii())
+    if kind is int:
+        return bool(INT64_MIN <= value <= INT64_MAX)
+    return kind is bool or value is None
 
 
 def _check_key(key: Any, path: str) -> None:
