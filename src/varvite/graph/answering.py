@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from varvite import ids
 from varvite.errors import LimitError, RecordNotFoundError, StateConflictError
 from varvite.graph import assess, candidates, focus, obligations, outbox, packets, repair
@@ -11,8 +13,10 @@ from varvite.graph.batch import Batch
 from varvite.graph.delta import filled
 from varvite.graph.packets import ASSESSED, Packet
 from varvite.graph.parameters import Parameters
-from varvite.graph.table import Record
+from varvite.graph.table import Record, Table
+from varvite.session.kind import Read
 
+ANSWER, ANSWERED = "answer", "packet.answered"
 DRAFTS_MAX = 64
 """Drafts in one answer, and open repair contexts that a packet may have."""
 
@@ -216,3 +220,16 @@ def _refuse_many(count: int) -> None:
             path="$",
             limit=DRAFTS_MAX,
         )
+
+
+def _keys(event: Record) -> Sequence[str]:
+    given = event["type"] == ANSWERED and event["payload"].get("key")
+    return (given,) if given else ()
+
+
+def _made(event: Record, _read: Read) -> bytes:
+    return orjson.dumps({name: event["payload"][name] for name in Assessed._fields})
+
+
+TABLES = (Table(ANSWER, "events", _keys, _made),)
+"""What an answer with a key came to, for when it comes again."""

@@ -34,5 +34,5 @@ class Batch:
         from varvite.graph.fold import fold
 
         self.records.append(record)
-        for table, key, value in fold(record, self.read):
+        for table, key, value in fold({"rev": 1, **record}, self.read):
             self._made[table, key] = value

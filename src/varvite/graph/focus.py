@@ -210,7 +210,7 @@ def open_focus(
     stored = state(batch.read, FOCUS, own)
     focus = stored or _fresh(question.strip(), [])
     _tie(focus, own, bucket_ids, batch.read, parameters)
-    focus |= _checked(fields)
+    focus |= checked(fields)
     touch = Touch(focus, [("opened", own)])
     rescore(batch, own, touch, parameters, at_seq)
     return own
@@ -239,7 +239,12 @@ def _tie(
     focus["bucket_ids"] = tied
 
 
-def _checked(fields: Mapping[str, Any]) -> Record:
+def checked(fields: Mapping[str, Any]) -> Record:
+    """The fields that are given.
+
+    Raises:
+        InputError: .path of a word that is none.
+    """
     allowed = {"status": (*_OPENED, "deferred", "closed"), "priority": PRIORITIES}
     for name, words in allowed.items():
         if name in fields and fields[name] not in words:

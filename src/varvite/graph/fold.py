@@ -9,6 +9,7 @@ from hashlib import sha256
 import orjson
 
 from varvite.graph import (
+    answering,
     bucket,
     candidates,
     due,
@@ -17,9 +18,11 @@ from varvite.graph import (
     membership,
     outbox,
     packets,
+    promotion,
     queue,
     repair,
     routes,
+    status,
     steps,
     vocabulary,
 )
@@ -115,6 +118,9 @@ TABLES: tuple[Table | Spread, ...] = (
     *outbox.TABLES,
     *candidates.TABLES,
     *repair.TABLES,
+    *answering.TABLES,
+    *promotion.TABLES,
+    *status.TABLES,
 )
 
 _BY_STREAM: dict[str, list[Table | Spread]] = {}

@@ -21,6 +21,7 @@ from varvite.session.kind import Read
 PROJECTION, BEGUN, ALL = "projection", "projection_begun", "all"
 NODE_PROJECTION, SHARD, OPEN_IN_GAIA = "node_projection", "shard", "obligations_in_gaia"
 PLANNED, RETRY = "planned", "retry"
+NODE = "node"
 ATTEMPTS_MAX = 5
 OPEN_IN_GAIA_MAX = 256
 """Open obligations that Gaia's inquiry state is given; the others stay with the session."""
@@ -86,6 +87,18 @@ def accept(batch: Batch, node_ids: Iterable[str]) -> list[str]:
         payload = {"shard": number, "filled": filled + len(taken), "node_ids": taken}
         made.append(plan(batch, "add_package", f"shard-{number}", payload, rev=str(filled)))
     return made
+
+
+def accept_known(batch: Batch, node_ids: Sequence[str]) -> list[str]:
+    """The same for nodes that somebody names.
+
+    Raises:
+        RecordNotFoundError: there is no such variable.
+    """
+    for node_id in node_ids:
+        if not node_id.startswith("variable_") or batch.read(NODE, node_id) is None:
+            raise RecordNotFoundError(f"no variable {node_id[:80]!r}")
+    return accept(batch, node_ids)
 
 
 def shard(read: Read) -> tuple[int, int]:
@@ -189,6 +202,12 @@ def _nodes(projection: Record, _read: Read) -> Iterable[tuple[str, bytes]]:
         yield node_id, orjson.dumps(value)
 
 
+def _given(node: Record, _read: Read) -> Iterable[tuple[str, bytes]]:
+    """A node that came with its ref is in a package already."""
+    if node.get("package_ref") is not None:
+        yield node["id"], orjson.dumps({"state": "applied", "ref": node["package_ref"]})
+
+
 def _shard(projection: Record, read: Read) -> bytes:
     """The furthest that was planned: later states of an earlier part change nothing."""
     known = orjson.loads(read(SHARD, ALL) or b"[1,0]")
@@ -224,6 +243,7 @@ TABLES = (
     WAITING.table(),
     Table(BEGUN, "projections", lambda _projection: (ALL,), _begun),
     Spread(NODE_PROJECTION, "projections", _nodes),
+    Spread(NODE_PROJECTION, "nodes", _given),
     Table(SHARD, "projections", _fills, _shard),
     Table(OPEN_IN_GAIA, "projections", _obliges, _in_gaia),
 )

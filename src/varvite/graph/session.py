@@ -4,7 +4,6 @@ A step costs what its input costs: nothing here reads history, only single keys 
 the index, and the writer commits with one write and one sync.
 """
 
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -13,13 +12,13 @@ import orjson
 
 from varvite import ids
 from varvite.errors import LimitError
-from varvite.graph import bucket, face, field_map, focus, fold, landscape, payloads
+from varvite.graph import bucket, face, field_map, focus, fold, landscape, payloads, status
 from varvite.graph.assigner import Assigner, Embed, assigner_of
 from varvite.graph.field_map import FieldPlan
 from varvite.graph.focus import FocusPlan
-from varvite.graph.parameters import Parameters
 from varvite.graph.payloads import Payload
-from varvite.graph.port import GaiaPort, NoGaia
+from varvite.graph.port import GaiaPort
+from varvite.graph.work import Work
 from varvite.records.limits import BATCH_BYTES_MAX, BATCH_RECORDS_MAX
 from varvite.session.kind import Kind, Read
 from varvite.session.projecting import KEYS
@@ -31,9 +30,9 @@ _RAW_BYTES_PER_BATCH = BATCH_BYTES_MAX // 8
 
 
 def summary(read: Read) -> dict[str, Any]:
-    """What was submitted so far, by the names of `landscape.TOTALLED`."""
+    """The status, and what was submitted so far by the names of `landscape.TOTALLED`."""
     totals: dict[str, Any] = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
-    return dict.fromkeys(landscape.TOTALLED, 0) | totals
+    return {"status": status.now(read)} | dict.fromkeys(landscape.TOTALLED, 0) | totals
 
 
 GRAPH = Kind(
@@ -93,7 +92,7 @@ class SubmitReceipt:
         return self.counts["repeated"]
 
 
-class GraphSession:
+class GraphSession(Work):
     """An open graph session, around the writer that commits for it."""
 
     def __init__(
@@ -103,11 +102,8 @@ class GraphSession:
         gaia: GaiaPort | None = None,
         assigner: Assigner | Embed | None = None,
     ) -> None:
-        self._writer = writer
+        super().__init__(writer, gaia)
         self._assigner = assigner_of(assigner)
-        self.gaia: GaiaPort = gaia or NoGaia()
-        self.parameters = Parameters.of(writer.identity.parameters)
-        self._mutex = threading.RLock()
 
     def __enter__(self) -> Self:
         return self
@@ -123,14 +119,6 @@ class GraphSession:
     def recovered(self) -> Recovered | None:
         """What opening cut off the journal's end; None after a clean close."""
         return self._writer.recovered
-
-    @property
-    def id(self) -> str:
-        return self._writer.identity.id
-
-    @property
-    def cursor(self) -> int:
-        return self._writer.cursor
 
     def submit(
         self,
@@ -149,17 +137,19 @@ class GraphSession:
             MalformedInputError: a payload is not of a known shape; nothing was kept.
             LimitError: the batch is too large; nothing was kept.
             StateConflictError: `expected_cursor` is not the session's cursor.
+            SessionStatusError: there is something to add, and the session is paused.
         """
         with self._mutex:
-            if key is not None and self._read(KEYS, ids.record_id(key)) is not None:
+            if key is not None and self.look(KEYS, ids.record_id(key)) is not None:
                 return self._first_receipt(key)
             cursor = self.cursor if expected_cursor is None else expected_cursor
             asked = (
                 payload if payload.query else payload._replace(query=query) for payload in given
             )
-            plan = landscape.plan(asked, self._read, key=key)
+            plan = landscape.plan(asked, self.look, key=key)
             if not plan.records:
                 return SubmitReceipt(self.cursor, plan.counts)
+            status.check_takes_records(self.look, self.id)
             records, touched = self._step(plan, cursor)
             receipt = self._append(records, key, cursor)
         return SubmitReceipt(receipt.cursor, plan.counts, receipt.replayed, receipt.io, touched)
@@ -169,7 +159,7 @@ class GraphSession:
     ) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
         """All records of a step, the landscape's first, and what they touch."""
         edges = (record for record in plan.records if record["stream"] == "edges")
-        field = field_map.plan(plan.arrivals, edges, self._read, self.parameters, self._assigner)
+        field = field_map.plan(plan.arrivals, edges, self.look, self.parameters, self._assigner)
         focuses = self._focuses(field, cursor)
         touched = {
             "buckets": [change.bucket_id for change in field.changes],
@@ -184,7 +174,7 @@ class GraphSession:
 
     def _focuses(self, field: FieldPlan, cursor: int) -> FocusPlan:
         made = (record for record in field.records if record["stream"] == "buckets")
-        return focus.plan(field.changes, self._read, self.parameters, cursor, buckets=made)
+        return focus.plan(field.changes, self.look, self.parameters, cursor, buckets=made)
 
     def open_bucket(
         self,
@@ -215,7 +205,7 @@ class GraphSession:
             required=required,
         )
         with self._mutex:
-            plan = field_map.opening(made, self._read, self.parameters, self._assigner)
+            plan = field_map.opening(made, self.look, self.parameters, self._assigner)
             if plan.records:
                 cursor = self.cursor
                 self._append(plan.records + self._focuses(plan, cursor).records, None, cursor)
@@ -234,10 +224,6 @@ class GraphSession:
         for batch in _batches(payloads.in_file(file), responses_per_batch):
             yield self.submit(batch, query=query)
 
-    def status(self) -> dict[str, Any]:
-        """Cursor and totals, from the index alone."""
-        return {"session_id": self.id, "cursor": self.cursor} | summary(self._read)
-
     def _append(self, records: list[dict[str, Any]], key: str | None, cursor: int) -> Any:
         try:
             return self._writer.append(records, key=key, expected_cursor=cursor)
@@ -247,12 +233,9 @@ class GraphSession:
 
     def _first_receipt(self, key: str) -> SubmitReceipt:
         receipt = self._append([], key, self.cursor)
-        counts, touched = orjson.loads(self._read(fold.SUBMISSION, key) or b"[{},{}]")
+        counts, touched = orjson.loads(self.look(fold.SUBMISSION, key) or b"[{},{}]")
         counts = dict.fromkeys(landscape.COUNTED, 0) | counts
         return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io, touched=touched)
-
-    def _read(self, table: str, key: str) -> bytes | None:
-        return self._writer.read(table, key)
 
 
 def _refuse_size(records: list[dict[str, Any]]) -> None:

@@ -39,8 +39,13 @@ def kept(name: str, stream: str) -> Table:
     return Table(name, stream, lambda record: (record["id"],), _own)
 
 
+def own(record: Record) -> Record:
+    """The record's own fields."""
+    return {name: record[name] for name in record if name not in _ENVELOPE}
+
+
 def _own(record: Record, _read: Read) -> bytes:
-    return orjson.dumps({name: record[name] for name in record if name not in _ENVELOPE})
+    return orjson.dumps(own(record))
 
 
 def state(read: Read, name: str, key: str) -> Record | None:
