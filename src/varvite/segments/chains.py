@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from varvite.disk import proof
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, NewerFormatError, VarviteError
-from varvite.session import journal, parts, state
+from varvite.session import journal, opening, parts, state
 from varvite.session.index import Applied
 from varvite.session.journal import Block, Commit, Header, Position
 
+_HEADER = re.compile(rb'\{"journal":\{.*"crc":(\d{1,10})\}\}\n')
 _COMMIT = re.compile(rb'^\{"commit":\{.*"crc":(\d{1,10})\}\}\n', re.MULTILINE)
 
 
@@ -41,7 +42,7 @@ class Part:
         return (block.commit for block in self.blocks)
 
 
-def walk(session: Folder, *, seen: int = 0) -> Iterator[Part]:
+def walk(session: Folder, uid: str, *, seen: int = 0) -> Iterator[Part]:
     """The parts in order, the active one last; one in memory at a time.
 
     `seen` is a seq that is known to have been committed: a journal that ends before
@@ -52,15 +53,18 @@ def walk(session: Folder, *, seen: int = 0) -> Iterator[Part]:
     """
     data = parts.read_active(session)
     active = _judged(session.where(parts.ACTIVE), parts.ACTIVE, 0, data, whole=False)
-    before = active.header.first if active.header else None
+    active = _own(session, active, uid)
+    older = _older(session, active)
+    before = active.header.first if active.header and not older else None
     previous: Part | None = None
     for sealed in parts.sealed(session, before=before):
-        part = _sealed(session, sealed)
+        part = _own(session, _sealed(session, sealed), uid)
         _link(session, part, previous)
         yield part
         previous = part
-    if active.header is None and previous is not None and previous.end is not None:
-        active.first = previous.end.seq + 1
+    if previous is not None and (older or active.header is None):
+        active.first = max((batch.commit.last for batch in sound_batches(previous)), default=0) + 1
+    active.fault = active.fault or older
     _link(session, active, previous)
     end = active.end
     if active.fault is None and end is not None and end.seq < seen:
@@ -74,6 +78,31 @@ def seen(session: Folder, uid: str, applied: Applied | None) -> int:
     marked = clean.position.seq if clean and clean.uid == uid else 0
     durable = applied is not None and applied.uid == uid and applied.level == "durable"
     return max(marked, applied.seq if applied and durable else 0)
+
+
+def _own(session: Folder, part: Part, uid: str) -> Part:
+    """The part, or where it is another session's, a damaged one with nothing in it."""
+    if part.header is None or part.header.uid == uid:
+        return part
+    file = session.where(part.name)
+    fault = CorruptError(f"{file} belongs to another session", file=file, offset=0, batch=0)
+    return Part(part.name, part.first, b"", fault=fault)
+
+
+def _older(session: Folder, active: Part) -> CorruptError | None:
+    """Find fault with an active part that begins no later than a sealed one."""
+    header, file = active.header, session.where(active.name)
+    if header is None:
+        return None
+    last = max((part.first for part in parts.sealed(session)), default=0)
+    if last > header.first:
+        what = f"{file} begins at seq {header.first}, a sealed part at seq {last}"
+        return CorruptError(what, file=file, offset=0, batch=header.position.batch)
+    try:
+        opening.refuse_older(session, header, active.data)
+    except CorruptError as error:
+        return error
+    return None
 
 
 def _sealed(session: Folder, sealed: parts.Sealed) -> Part:
@@ -127,8 +156,9 @@ def sound_batches(part: Part) -> Iterator[parts.Batch]:
     where that batch is damaged.
     """
     at, seed = 0, None
-    if part.header is not None:
-        at, seed = part.header.position.offset, part.header.position.crc
+    head = _HEADER.match(part.data)
+    if head is not None:
+        at, seed = head.end(), int(head[1])
     for match in _COMMIT.finditer(part.data, at):
         commit = _proved(part.data, at, match, seed)
         if commit is not None:

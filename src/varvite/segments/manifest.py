@@ -21,8 +21,9 @@ LATEST = "latest"
 FORMAT = 1
 _DIGITS = 20
 PINS = "pins"
+DAMAGED = "damaged"
 TEMPORARY = "tmp"
-_RESERVED = frozenset({LATEST, MANIFESTS, PINS, TEMPORARY, "lock"})
+_RESERVED = frozenset({LATEST, MANIFESTS, PINS, DAMAGED, TEMPORARY, "lock"})
 _PATH = re.compile(r"[a-z][a-z0-9_]{0,63}(-stream)?/[0-9a-f-]+\.parquet")
 
 

@@ -21,7 +21,7 @@ from varvite.segments import manifest as manifests
 from varvite.segments import pins
 from varvite.segments.compact import replaced
 from varvite.segments.delete import TRASH, uid_of
-from varvite.segments.manifest import LAKE, MANIFESTS, Manifest
+from varvite.segments.manifest import DAMAGED, LAKE, MANIFESTS, Manifest
 from varvite.segments.merging import merge
 from varvite.segments.plan import Merge
 from varvite.segments.publishing import locked, publish
@@ -170,7 +170,7 @@ class _Sweep:
             for segment in manifests.load_generation(self._store, generation).segments
         }
         for folder_name in self._lake.names():
-            if is_folder(self._lake.stat(folder_name)):
+            if folder_name != DAMAGED and is_folder(self._lake.stat(folder_name)):
                 with self._lake.folder(folder_name) as folder:
                     self._stream(folder, folder_name, needed)
 

@@ -61,11 +61,15 @@ def _session(
             identity = identities.read(session)
         except VarviteError as error:
             file = session.where(identities.FILE)
-            return [Finding(file, error.message, "put it back from a copy", "corrupt", name)]
+            return [
+                Finding(file, error.message, "put it back from a copy", "corrupt", "session", name)
+            ]
         other = seen.setdefault(identity.uid, name)
         if other != name:
             file = session.where(identities.FILE)
             what = f"has the uid of {other}: one is a copy of the other"
-            return [Finding(file, what, "keep one of the two in this store", "copy", name)]
+            return [
+                Finding(file, what, "keep one of the two in this store", "copy", "session", name)
+            ]
         kind = kind_of(identity.kind) if kind_of else None
         return verify_session(session, name, identity, manifest, kind, deep=deep)

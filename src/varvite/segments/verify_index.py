@@ -5,7 +5,7 @@ from contextlib import closing
 
 from varvite.disk.files import Files, Folder
 from varvite.errors import VarviteError
-from varvite.segments.findings import REBUILD, Finding
+from varvite.segments.findings import Finding, derived
 from varvite.session import parts, projecting
 from varvite.session.identity import Identity
 from varvite.session.index import FOLDER, Applied, Index
@@ -17,14 +17,14 @@ def applied_to(session: Folder, name: str) -> tuple[Applied | None, list[Finding
     try:
         index = Index(session, read_only=True)
     except FileNotFoundError:
-        return None, [Finding(session.where(FOLDER), "is missing", REBUILD, "missing", name)]
+        return None, [derived(session.where(FOLDER), "is missing", "missing", name)]
     except VarviteError as error:
-        return None, [Finding(session.where(FOLDER), error.message, REBUILD, "corrupt", name)]
+        return None, [derived(session.where(FOLDER), error.message, "corrupt", name)]
     with closing(index):
         try:
             return index.applied(), []
         except VarviteError as error:
-            return None, [Finding(session.where(FOLDER), error.message, REBUILD, "corrupt", name)]
+            return None, [derived(session.where(FOLDER), error.message, "corrupt", name)]
 
 
 def differs(
@@ -40,7 +40,7 @@ def differs(
         _replay(session, identity, kind, applied, made)
         same = dict(index.items()) == dict(made.items())
     what = f"differs from what the journal gives up to seq {applied.seq}"
-    return [] if same else [Finding(session.where(FOLDER), what, REBUILD, "stale", name)]
+    return [] if same else [derived(session.where(FOLDER), what, "stale", name)]
 
 
 def _replay(session: Folder, identity: Identity, kind: Kind, applied: Applied, made: Index) -> None:

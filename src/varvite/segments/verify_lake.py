@@ -14,7 +14,7 @@ from varvite.segments import manifest as manifests
 from varvite.segments import proving
 from varvite.segments.check import READ_BYTES
 from varvite.segments.findings import GC, REPAIR, Finding
-from varvite.segments.manifest import LAKE, MANIFESTS, Manifest, Segment, Span
+from varvite.segments.manifest import DAMAGED, LAKE, MANIFESTS, Manifest, Segment, Span
 from varvite.segments.regather import regather
 from varvite.segments.writing import opened
 
@@ -31,7 +31,7 @@ def verify_manifests(store: Folder) -> tuple[list[Finding], Manifest]:
         except VarviteError as error:
             newest = Manifest()
             file = f"{store.where(LAKE)}/{MANIFESTS}/{manifests.file_name(generation)}"
-            found.append(Finding(file, error.message, REPAIR, "corrupt"))
+            found.append(Finding(file, error.message, REPAIR, "corrupt", "manifest"))
         except FileNotFoundError:
             continue  # swept meanwhile
     return found, newest
@@ -56,14 +56,14 @@ def verify_lake(
             fault = _against_journal(store, manifest, segment, names)
         if fault:
             file = manifests.path_of(store, segment)
-            found.append(Finding(file, fault, REPAIR, "corrupt"))
+            found.append(Finding(file, fault, REPAIR, "corrupt", "segment"))
         if progress:
             progress("segments", done, len(manifest.segments))
     gone = manifest.sessions.keys() - names.keys()
     for uid in sorted(gone, key=lambda uid: manifest.sessions[uid].id):
         file = store.where(manifest.sessions[uid].id)
         what = "is missing, and segments hold rows of it"
-        found.append(Finding(file, what, "put it back from a copy", "missing"))
+        found.append(Finding(file, what, "put it back from a copy", "missing", "session"))
     return found + _orphans(store)
 
 
@@ -162,11 +162,11 @@ def _orphans(store: Folder) -> list[Finding]:
         paths = [
             f"{folder_name}/{name}"
             for folder_name in lake.names()
-            if is_folder(lake.stat(folder_name))
+            if folder_name != DAMAGED and is_folder(lake.stat(folder_name))
             for name in _parquet(lake, folder_name)
         ]
         return [
-            Finding(lake.where(path), "no manifest lists it", GC, "orphan")
+            Finding(lake.where(path), "no manifest lists it", GC, "orphan", "orphan")
             for path in paths
             if path not in listed
         ]

@@ -7,7 +7,7 @@ from varvite.disk import proof
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, VarviteError
 from varvite.segments.chains import Part, seen, walk
-from varvite.segments.findings import REBUILD, REPAIR, Finding
+from varvite.segments.findings import REPAIR, Finding, derived
 from varvite.segments.manifest import Manifest
 from varvite.segments.verify_index import applied_to, differs
 from varvite.session import journal, parts, state
@@ -65,15 +65,15 @@ def verify_session(
         return found
     if through and facts.chain.get(through.cursor) != (through.batch, through.crc):
         what = f"has another history up to seq {through.cursor} than the segments"
-        found.append(Finding(session.where(parts.ACTIVE), what, REPAIR, "foreign", name))
+        found.append(Finding(session.where(parts.ACTIVE), what, REPAIR, "foreign", "history", name))
     if applied and (
         applied.uid != identity.uid
         or (applied.seq and facts.chain.get(applied.seq) != (applied.batch, applied.crc))
     ):
         what = "was made from another session or history"
-        found.append(Finding(session.where(INDEX), what, REBUILD, "foreign", name))
+        found.append(derived(session.where(INDEX), what, "foreign", name))
     elif closed and (applied.seq if applied else 0) != facts.end:
-        found.append(Finding(session.where(INDEX), "is behind", REBUILD, "stale", name))
+        found.append(derived(session.where(INDEX), "is behind", "stale", name))
     found += _streams(session, name, facts, kind, closed=closed)
     found += _state(session, name)
     if deep and kind and applied and not found:
@@ -93,26 +93,18 @@ def _journal(
 ) -> list[Finding]:
     found = []
     try:
-        for part in walk(session, seen=upto):
-            fault = part.fault or _foreign(session, part, identity)
-            if fault:
+        for part in walk(session, identity.uid, seen=upto):
+            if part.fault:
                 facts.sound = False
                 file = session.where(part.name)
-                found.append(Finding(file, fault.message, REPAIR, "corrupt", name))
+                found.append(Finding(file, part.fault.message, REPAIR, "corrupt", "journal", name))
             if facts.sound:
                 _take(part, facts)
     except VarviteError as error:
         facts.sound = False
         file = session.where(parts.ACTIVE)
-        found.append(Finding(file, error.message, REPAIR, "missing", name))
+        found.append(Finding(file, error.message, REPAIR, "missing", "journal", name))
     return found
-
-
-def _foreign(session: Folder, part: Part, identity: Identity) -> CorruptError | None:
-    if part.header is None or part.header.uid == identity.uid:
-        return None
-    file = session.where(part.name)
-    return CorruptError(f"{file} belongs to another session", file=file, offset=0, batch=0)
 
 
 def _take(part: Part, facts: _Facts) -> None:
@@ -135,13 +127,13 @@ def _streams(
             one.crc_at_size = one.crc
         if one.size < 0:
             if kind and stream not in kind.private and closed:
-                found.append(Finding(session.where(file), "is missing", REBUILD, "missing", name))
+                found.append(derived(session.where(file), "is missing", "missing", name))
         elif closed and one.size != one.expected:
             what = f"has {one.size} bytes, the journal says {one.expected}"
-            found.append(Finding(session.where(file), what, REBUILD, "stale", name))
+            found.append(derived(session.where(file), what, "stale", name))
         elif one.crc_at_size not in {None, _crc(session, file, one.size)}:
             what = "is not what the journal says"
-            found.append(Finding(session.where(file), what, REBUILD, "stale", name))
+            found.append(derived(session.where(file), what, "stale", name))
     return found
 
 
@@ -155,5 +147,5 @@ def _state(session: Folder, name: str) -> list[Finding]:
     try:
         proof.read_document(session.read(state.FILE), session.where(state.FILE))
     except CorruptError as error:
-        return [Finding(session.where(state.FILE), error.message, REBUILD, "corrupt", name)]
+        return [derived(session.where(state.FILE), error.message, "corrupt", name)]
     return []
