@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from varvite.query.result import Result
     from varvite.segments.compact import Compacted
     from varvite.segments.delete import Deleted
+    from varvite.segments.findings import Finding
     from varvite.segments.repair import Repair
     from varvite.segments.sweep import Swept
-    from varvite.segments.verify import Finding
     from varvite.session.rebuild import Rebuilt
     from varvite.session.writer import Writer
 
@@ -245,13 +245,20 @@ class Store:
             return rebuild(folder, session_id, kind, progress=progress)
 
     def verify(
-        self, session_ids: list[str] | None = None, *, progress: Progress | None = None
+        self,
+        session_ids: list[str] | None = None,
+        *,
+        deep: bool = False,
+        progress: Progress | None = None,
     ) -> "list[Finding]":
-        """Read everything and say what is damaged; an empty list where nothing is."""
+        """Read everything and say what is damaged; an empty list where nothing is.
+
+        deep: also hold segments and indexes against what the journals would make.
+        """
         from varvite.segments.verify import verify
 
         with self._folder() as folder:
-            return verify(folder, session_ids, progress=progress)
+            return verify(folder, session_ids, deep=deep, kind_of=kind_of, progress=progress)
 
     def repair(self, *, dry_run: bool = False) -> "list[Repair]":
         """Move what is damaged to quarantine and make anew what can be; delete nothing."""

@@ -174,3 +174,16 @@ def test_a_terminal_gets_no_binary(searched):
 
     assert code == 2
     assert "send it to a file" in shown
+
+
+def test_a_session_of_a_newer_format_ends_with_seven(searched):
+    from varvite.disk import proof
+
+    file = searched.store / "s" / "session.json"
+    values = proof.read_document(file.read_bytes(), "s")
+    file.write_bytes(proof.document(values | {"format": 99}))
+
+    error = searched.refused(7, "graph", "status", "s")
+
+    assert error["code"] == "newer_format"
+    assert "99" in error["message"]

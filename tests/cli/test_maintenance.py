@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from varvite.store import Store
@@ -78,3 +80,46 @@ def test_the_bytes_of_a_deleted_session_go_when_the_grace_period_is_over(searche
 
     assert [found["sessions"] for found in (kept, foreseen, done)] == [0, 1, 1]
     assert list((searched.store / "_trash").iterdir()) == []
+
+
+def test_a_whole_store_has_nothing_to_verify_or_repair(searched, experimented):
+    searched.json("compact")
+
+    assert searched.json("verify") == []
+    assert searched.json("verify", "--deep") == []
+    assert searched.json("verify", "s") == []
+    assert searched.json("repair") == []
+
+
+def test_damage_is_told_a_line_a_file_and_exits_with_six(searched):
+    searched.json("compact")
+    segment = next((searched.store / "_lake").glob("nodes/*.parquet"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+
+    result = searched("verify", shape="ndjson")
+
+    assert result.exit_code == 6
+    assert [json.loads(line)["file"] for line in result.stdout.splitlines()] == [str(segment)]
+    assert result.stderr == ""
+    assert searched.refused(6, "sql", NODES)["code"] == "corrupt"
+
+
+def test_repair_says_first_what_it_would_do(searched):
+    before = searched.json("sql", NODES)
+    searched.json("compact")
+    segment = next((searched.store / "_lake").glob("nodes/*.parquet"))
+    segment.write_bytes(segment.read_bytes()[:-1])
+
+    foreseen = searched.json("repair", "--dry-run")
+    still = searched("verify").exit_code
+    done = searched.json("repair")
+
+    assert [row["file"] for row in foreseen] == [row["file"] for row in done] == [str(segment)]
+    assert (still, searched("verify").exit_code) == (6, 0)
+    assert searched.json("sql", NODES) == before
+
+
+def test_a_session_that_is_not_there_cannot_be_verified(searched):
+    assert searched.refused(3, "verify", "nobody")["code"] == "session_not_found"

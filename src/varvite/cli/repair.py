@@ -7,7 +7,7 @@ import click
 from varvite.cli.answer import Answer, show
 from varvite.cli.settings import Settings, Verb, dry_run_option, pass_settings
 
-COLUMNS = ("file", "what", "done")
+COLUMNS = ("file", "what", "done", "session", "lost")
 
 
 @click.command(cls=Verb)
