@@ -176,14 +176,24 @@ def test_a_terminal_gets_no_binary(searched):
     assert "send it to a file" in shown
 
 
-def test_a_session_of_a_newer_format_ends_with_seven(searched):
+def test_writing_to_a_newer_format_ends_with_seven_and_reading_goes_on(searched):
     from varvite.disk import proof
 
     file = searched.store / "s" / "session.json"
     values = proof.read_document(file.read_bytes(), "s")
     file.write_bytes(proof.document(values | {"format": 99}))
 
-    error = searched.refused(7, "graph", "status", "s")
+    error = searched.refused(7, "graph", "open", "s")
 
-    assert error["code"] == "newer_format"
-    assert "99" in error["message"]
+    assert (error["code"], error["found"]) == ("newer_format", 99)
+    assert searched.json("graph", "status", "s")["cursor"] == 10
+
+
+def test_a_compaction_whose_time_is_over_ends_with_nine_and_says_how_far_it_came(searched):
+    error = searched.refused(9, "compact", "--max-seconds", "0")
+
+    assert (error["code"], error["retryable"]) == ("stopped", True)
+    assert (
+        error["receipt"]["rows"]
+        == searched.json("sql", "select count(*) as n from records")[0]["n"]
+    )
