@@ -12,8 +12,9 @@ import orjson
 
 from varvite import ids
 from varvite.errors import LimitError
-from varvite.graph import bucket, face, field_map, focus, fold, landscape, payloads, status
+from varvite.graph import bucket, face, field_map, focus, fold, landscape, outbox, payloads, status
 from varvite.graph.assigner import Assigner, Embed, assigner_of
+from varvite.graph.batch import Batch
 from varvite.graph.field_map import FieldPlan
 from varvite.graph.focus import FocusPlan
 from varvite.graph.payloads import Payload
@@ -168,9 +169,17 @@ class GraphSession(Work):
         }
         plan.counts.update(field.counts())
         plan.event["payload"]["touched"] = touched
-        records = plan.records + field.records + focuses.records
+        records = plan.records + field.records + focuses.records + self._accepted(plan)
         _refuse_size(records)
         return records, touched
+
+    def _accepted(self, plan: landscape.Plan) -> list[dict[str, Any]]:
+        """What the step's new variables have to become in Gaia, where all are accepted."""
+        batch = Batch(self.look)
+        if self.parameters.accept == "all":
+            new = (one.node["id"] for one in plan.arrivals if one.kind == "new")
+            outbox.accept(batch, new)
+        return batch.records
 
     def _focuses(self, field: FieldPlan, cursor: int) -> FocusPlan:
         made = (record for record in field.records if record["stream"] == "buckets")
@@ -207,6 +216,7 @@ class GraphSession(Work):
         with self._mutex:
             plan = field_map.opening(made, self.look, self.parameters, self._assigner)
             if plan.records:
+                status.check_takes_records(self.look, self.id)
                 cursor = self.cursor
                 self._append(plan.records + self._focuses(plan, cursor).records, None, cursor)
         return made.id

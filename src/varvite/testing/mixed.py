@@ -5,9 +5,12 @@ import tempfile
 from itertools import islice
 from typing import Any
 
+import orjson
+
 from varvite.adapters.pi_log import PiLog
 from varvite.experiment.session import Metric
-from varvite.graph.session import GRAPH
+from varvite.graph.payloads import Payload
+from varvite.graph.session import GRAPH, GraphSession
 from varvite.samples import experiments
 from varvite.session.writer import Writer
 from varvite.store import Store
@@ -20,6 +23,7 @@ INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
 def fill(store: Store, *, records: int = 300) -> None:
     """Sessions search, odd (unknown streams and fields), speed, followed, nothing."""
     growing.graph(store, "search", records)
+    _work(store)
     _odd(store)
     _speed(store)
     _followed(store)
@@ -30,6 +34,44 @@ def append(store: Store, session_id: str, batch: list[dict[str, Any]]) -> int:
     """Commit records below what a graph session takes; returns the cursor."""
     with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (the kernel, of which a store shows nothing)
         return writer.append(batch).cursor
+
+
+def _work(store: Store) -> None:
+    """Work on the search: buckets, answers good and bad, obligations, calls, refused decisions."""
+    with store.graph("search", level="fast", actor="worker") as session:
+        bucket = session.open_bucket("Scaling", terms=["exponent"], required=True)
+        for number in range(session.parameters.overdue_after + 1):
+            session.submit([_hits(number, bucket)])
+            if number == 0:
+                _oblige(session, bucket)
+        packet = session.packets(1)[0]
+        _answer(session, packet.id, [one["id"] for one in packet.evidence])
+        session.frontier.add({"text": "scaling exponent"}, priority="high")
+        session.frontier.lease(1, for_steps=3)
+
+
+def _hits(number: int, bucket: str) -> Payload:
+    hits = [
+        {"id": f"gcn_w{number}{letter}", "variable_type": "claim", "score": 0.5}
+        | {"content": f"{TEXT} {letter} {number}", "bucket_ids": [bucket]}
+        for letter in "ab"
+    ]
+    return Payload(orjson.dumps({"query": TEXT, "hits": hits}).decode(), f"worked-{number}")
+
+
+def _oblige(session: GraphSession, bucket: str) -> None:
+    for content in ("left open", TEXT):
+        session.obligations.open(content, target_kind="bucket", target_id=bucket, why=TEXT)
+
+
+def _answer(session: GraphSession, packet_id: str, refs: list[str]) -> None:
+    good = {"type": "opposes", "claim": TEXT, "source_refs": refs[:1], "claim_refs": refs[:2]}
+    bad = good | {"claim": "not grounded", "source_refs": ["item_1", "gcn_none"]}
+    made = session.assess(packet_id, [good, bad])
+    mended = good | {"claim": "grounded", "repairs": made.repairs[0]["id"]}
+    more = session.assess(packet_id, [mended])
+    session.promote(made.candidates[0], decided_by="human:somebody", why=TEXT)
+    session.reject(more.candidates[0], decided_by="policy:none", why="the same again")
 
 
 def _odd(store: Store) -> None:
