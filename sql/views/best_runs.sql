@@ -1,7 +1,7 @@
 -- The best run of each segment: kept, finite, in the segment's direction, the earliest of equals.
 --
 -- One pass over `runs`. The baselines stand beside it: the first run whatever its
--- status, and the first that could win. 0 and -0 are equal, though they sort apart.
+-- status, and the first that could win.
 --
 -- columns:  session_id               varchar  not null  the session's name
 --           session_uid              varchar  not null  its identity
@@ -27,11 +27,7 @@ with counted as (
     select
         *,
         kept and metric is not null and isfinite(metric) as wins,
-        case
-            when metric = 0 then 0
-            when direction = 'maximize' then -metric
-            else metric
-        end as cost
+        case direction when 'maximize' then -metric else metric end as cost
     from runs
     where counts
 ),
