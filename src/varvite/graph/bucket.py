@@ -1,7 +1,9 @@
 """A field bucket: what a part of the field is, how much of it is there, and what is missing."""
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -32,6 +34,11 @@ class Facts(NamedTuple):
     variable_type: str | None = None
     role: str | None = None
     paper_key: str | None = None
+
+
+@lru_cache(1 << 10)
+def _words(term: str) -> frozenset[int]:
+    return frozenset(features.of(term))
 
 
 @dataclass(slots=True)
@@ -83,10 +90,9 @@ class Bucket:
         self._count(before, -1)
         self._count(after, 1)
 
-    def meet(self, found: Iterable[int]) -> None:
+    def meet(self, found: AbstractSet[int]) -> None:
         """Strike out the terms whose words and pairs are all among a node's features."""
-        present = found if isinstance(found, set) else set(found)
-        self.unmet_terms = [term for term in self.unmet_terms if not features.of(term) <= present]
+        self.unmet_terms = [term for term in self.unmet_terms if not _words(term) <= found]
 
     def coverage(self, parameters: Parameters) -> str:
         if self.role == OUT_OF_SCOPE:

@@ -12,6 +12,7 @@ TEXT_CHARS_MAX = 8_000
 
 _MASK = (1 << FEATURE_BITS) - 1
 _PAIR = 0x9E3779B1
+_ASCII_WORD = re.compile(r"[a-z]{3,}")
 _WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]{3,}|[\u3040-\u30ff\u4e00-\u9fff]")
 _STOP = frozenset(
     """
@@ -35,10 +36,11 @@ def of(text: str) -> set[int]:
     Letters of any script; of kana and kanji each one is a word. Words of one or two
     letters, digits and stop words are passed over, a plural s is cut.
     """
-    words = [found for word in _WORD.findall(text[:TEXT_CHARS_MAX].lower()) if (found := _id(word))]
-    features = set(words)
-    features.update(((first * _PAIR) ^ second) & _MASK for first, second in pairwise(words))
-    return features
+    text = text[:TEXT_CHARS_MAX].lower()
+    found = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    words = [feature for word in found if (feature := _id(word))]
+    pairs = {((first * _PAIR) ^ second) & _MASK for first, second in pairwise(words)}
+    return pairs.union(words)
 
 
 @lru_cache(1 << 16)

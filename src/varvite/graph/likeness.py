@@ -57,7 +57,8 @@ class Likeness:
 
     def record(self, bucket: Bucket) -> dict[str, Any]:
         """The bucket's signature as its record holds it."""
-        return {"method": self.method} | self._known(bucket).record()
+        features, weights = self._known(bucket).ordered()
+        return {"method": self.method, "features": features, "weights": weights}
 
     def learned(self) -> Iterable[Record]:
         if self._vocabulary is not None and self._vocabulary.changed:

@@ -18,7 +18,7 @@ POSTING_MAX = 64
 """Buckets under one feature; one that comes later is found by its other features."""
 
 LOOKUPS = 48
-CANDIDATES = 8
+CANDIDATES = 6
 """Features of a node that are looked up, and buckets that are looked at, at most."""
 
 FILTER_SLOTS = 8192
@@ -40,7 +40,7 @@ class Routes:
         votes: dict[str, int] = {}
         for feature in self._leading(node):
             weight = node.weights[feature]
-            for bucket_id in self._posting(feature):
+            for bucket_id in self._postings.get(feature) or self._posting(feature):
                 votes[bucket_id] = votes.get(bucket_id, 0) + weight
         return sorted(votes, key=lambda bucket_id: (-votes[bucket_id], bucket_id))[:CANDIDATES]
 

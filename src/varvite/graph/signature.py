@@ -18,55 +18,80 @@ _LOW = (1 << _FEATURE_BITS) - 1
 
 
 class Weighed(NamedTuple):
-    """Features of one node with their weights, and the square of their length."""
+    """Features of one node with their weights; the square of their length, the largest weight."""
 
     weights: Mapping[int, int]
     norm2: int
+    most: int
 
 
 def weighed(weights: Mapping[int, int]) -> Weighed:
-    return Weighed(weights, sum(weight * weight for weight in weights.values()))
+    values = weights.values()
+    return Weighed(weights, sum([one * one for one in values]), max(values, default=0))
 
 
 class Signature:
-    """weights: by feature. head: the heaviest features; among equals the smaller ones."""
+    """weights: by feature. head: the heaviest features, of equals the smaller ones."""
 
-    def __init__(self, weights: dict[int, int]) -> None:
-        self.weights = weights
-        self._settle()
+    __slots__ = ("_head_least", "_norm2", "head", "weights")
+
+    def __init__(self, weights: Mapping[int, int]) -> None:
+        self._settle(dict(weights))
 
     def add(self, node: Weighed) -> None:
+        """Add the node's features to the sum, as far as it is kept."""
         weights = self.weights
-        full = len(weights) >= FEATURES_MAX
-        least = min(weights.values()) if full else 0
-        for feature, weight in node.weights.items():
-            if feature in weights:
-                weights[feature] += weight
-            elif weight >= least:
-                weights[feature] = weight
-        self._settle()
+        known = weights.keys() & node.weights.keys()
+        for feature in known:
+            before, weight = weights[feature], node.weights[feature]
+            weights[feature] = before + weight
+            self._norm2 += weight * (2 * before + weight)
+        entering = self._entering(node)
+        if entering:
+            self._settle({**weights, **entering})
+        elif any((weights[feature], -feature) > self._head_least for feature in known - self.head):
+            self._settle(weights)
+
+    def _entering(self, node: Weighed) -> dict[int, int]:
+        """The node's new features: all while there is room, then those that outweigh another."""
+        weights = self.weights
+        least = min(weights.values()) if len(weights) >= FEATURES_MAX else 0
+        if least >= node.most:
+            return {}
+        return {
+            feature: weight
+            for feature, weight in node.weights.items()
+            if weight > least and feature not in weights
+        }
 
     def similarity(self, node: Weighed) -> int:
         """The cosine of node and sum, in millionths; 0 where either is empty."""
-        common = self.weights.keys() & node.weights.keys()
+        own, others = self.weights, node.weights
+        common = own.keys() & others.keys()
         if not common:
             return 0
-        dot = sum(self.weights[feature] * node.weights[feature] for feature in common)
+        dot = sum([own[feature] * others[feature] for feature in common])
         return SCALE * dot // isqrt(self._norm2 * node.norm2)
 
-    def record(self) -> dict[str, list[int]]:
+    def ordered(self) -> tuple[list[int], list[int]]:
         """Features and their weights, the heaviest first."""
-        return {"features": list(self.weights), "weights": list(self.weights.values())}
+        pairs = _heaviest(self.weights)
+        return [_LOW - (pair & _LOW) for pair in pairs], [pair >> _FEATURE_BITS for pair in pairs]
 
-    def _settle(self) -> None:
-        """Order by weight and keep the heaviest."""
-        order = sorted(
-            (
-                (weight << _FEATURE_BITS) | (_LOW - feature)
-                for feature, weight in self.weights.items()
-            ),
-            reverse=True,
-        )[:FEATURES_MAX]
-        self.weights = {_LOW - (pair & _LOW): pair >> _FEATURE_BITS for pair in order}
-        self.head = frozenset(_LOW - (pair & _LOW) for pair in order[:HEAD])
-        self._norm2 = sum(weight * weight for weight in self.weights.values())
+    def _settle(self, weights: dict[int, int]) -> None:
+        """Keep the heaviest."""
+        pairs = _heaviest(weights)[:FEATURES_MAX]
+        self.weights = {_LOW - (pair & _LOW): pair >> _FEATURE_BITS for pair in pairs}
+        self.head = frozenset(list(self.weights)[:HEAD])
+        last = min(HEAD, len(pairs)) - 1
+        least = pairs[last] if pairs else 0
+        self._head_least = (least >> _FEATURE_BITS, (least & _LOW) - _LOW)
+        self._norm2 = sum([weight * weight for weight in self.weights.values()])
+
+
+def _heaviest(weights: Mapping[int, int]) -> list[int]:
+    """Weight and feature in one integer each, which sorts as fast as integers do."""
+    return sorted(
+        [(weight << _FEATURE_BITS) | (_LOW - feature) for feature, weight in weights.items()],
+        reverse=True,
+    )

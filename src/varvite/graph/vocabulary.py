@@ -19,11 +19,14 @@ _PRIOR = 8
 VOCABULARY, KEY = "vocabulary", "all"
 
 
-@lru_cache(1 << 14)
-def rarity(nodes: int, found: int) -> int:
-    """Twice the binary logarithm of nodes over found, rounded down; 0 for what most nodes have."""
-    ratio_squared = (nodes + _PRIOR) ** 2 // (found + 1) ** 2
-    return max(0, ratio_squared.bit_length() - 1)
+@lru_cache(NODES_LEARNED)
+def rarities(nodes: int) -> list[int]:
+    """The weight of what `found` of so many nodes have, for each `found`.
+
+    Twice the binary logarithm of nodes over found, rounded down: at most 16.
+    """
+    squares = ((nodes + _PRIOR) ** 2 // (found + 1) ** 2 for found in range(nodes + 1))
+    return [max(0, square.bit_length() - 1) for square in squares]
 
 
 class Vocabulary:
@@ -49,11 +52,9 @@ class Vocabulary:
 
     def weigh(self, features: Mapping[int, int]) -> dict[int, int]:
         """The features by how rare they are, without those that most nodes have."""
-        nodes, found = self.nodes, self.found
+        found, weights = self.found, rarities(self.nodes)
         return {
-            feature: weight
-            for feature in features
-            if (weight := rarity(nodes, found[feature % SLOTS]))
+            feature: weight for feature in features if (weight := weights[found[feature % SLOTS]])
         }
 
     def record(self) -> dict[str, Any]:
