@@ -15,6 +15,7 @@ from varvite.graph import (
     due,
     focus,
     frontier,
+    importing,
     membership,
     outbox,
     packets,
@@ -121,6 +122,7 @@ TABLES: tuple[Table | Spread, ...] = (
     *answering.TABLES,
     *promotion.TABLES,
     *status.TABLES,
+    *importing.TABLES,
 )
 
 _BY_STREAM: dict[str, list[Table | Spread]] = {}

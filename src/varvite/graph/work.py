@@ -11,15 +11,27 @@ from typing import Any, TypeVar
 import orjson
 
 from varvite import ids
-from varvite.graph import answering, contents, draining, focus, outbox, promotion, repair, status
+from varvite.graph import (
+    answering,
+    contents,
+    draining,
+    focus,
+    importing,
+    outbox,
+    promotion,
+    repair,
+    status,
+)
 from varvite.graph import brief as briefs
 from varvite.graph.acts import Calls, Obligations
 from varvite.graph.batch import Batch
 from varvite.graph.draining import Drained
+from varvite.graph.importing import GrowthReport
 from varvite.graph.packets import Packet
 from varvite.graph.parameters import Parameters
 from varvite.graph.port import GaiaPort, NoGaia
 from varvite.graph.table import Record
+from varvite.records.foreign import ForeignLog
 from varvite.session.projecting import KEYS
 from varvite.session.writer import Receipt, Writer
 
@@ -314,6 +326,23 @@ class Work:
 
     def _decision(self, decision_id: str) -> Record:
         return {"id": decision_id} | promotion.load(self.look, decision_id)
+
+    def import_growth(self, log: ForeignLog) -> GrowthReport:
+        """Take over what a growth log has beyond what was imported from it before.
+
+        Accepted things become candidates that are promoted, with their decisions; what was
+        removed later is demoted; every line is an event. None of it passes a packet or Gaia.
+
+        Raises:
+            StateConflictError: the log was changed below what was imported.
+            SessionStatusError: there is something to add, and the session is paused.
+        """
+        report = GrowthReport(log.source)
+        with self._mutex:
+            for found in log.read(importing.reached(self.look, log.source)):
+                self.act(lambda batch: importing.plan(batch, log.source, found, report))  # noqa: B023
+            report.cursor = self.cursor
+        return report
 
     def pause(self, why: str = "") -> int:
         """Take no more records until someone resumes; returns the cursor.
