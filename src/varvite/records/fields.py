@@ -4,17 +4,25 @@ A contract is a TypedDict: its annotations are the one declaration from which
 validation, the SQL column types and the documentation follow.
 """
 
+from datetime import datetime
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from varvite.records.limits import INT64_MAX, INT64_MIN
 
 Int = Annotated[int, Field(ge=INT64_MIN, le=INT64_MAX)]
 Float = Annotated[float, Field(allow_inf_nan=False)]
-Timestamp = Annotated[
-    str, "timestamp", Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")
-]
+_MOMENT = r"^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?Z$"
+
+
+def _exists(text: str) -> str:
+    """Refuse a moment that no calendar has, which no engine could read as a time."""
+    datetime.fromisoformat(text)
+    return text
+
+
+Timestamp = Annotated[str, "timestamp", Field(pattern=_MOMENT), AfterValidator(_exists)]
 Json = Annotated[dict[str, Any] | list[Any], "json"]
 
 CONFIG = ConfigDict(extra="allow", strict=True, defer_build=True)
