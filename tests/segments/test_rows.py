@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from varvite.errors import InvalidRecordError
 from varvite.segments import compact as compaction
 from varvite.segments import manifest, scan
 from varvite.segments.compact import compact
@@ -55,6 +56,31 @@ def test_every_kind_of_value_comes_through(lab):
     compact(lab.store)
 
     assert lab.segment_rows() == lab.journal_rows()
+
+
+def test_every_moment_that_append_takes_is_a_time_in_segments(lab):
+    moments = [
+        "0001-01-01T00:00:00Z",
+        "1969-12-31T23:59:59.999999Z",
+        "2024-02-29T23:59:59.1Z",
+        "9999-12-31T23:59:59.999999Z",
+    ]
+    run = {"stream": "records", "type": "run", "segment": 1}
+    lab.create("s", [run | {"logged_at": moment} for moment in moments])
+
+    compact(lab.store)
+
+    assert lab.segment_rows() == lab.journal_rows()
+
+
+@pytest.mark.parametrize(
+    "moment", ["2026-02-30T00:00:00Z", "2026-01-01T24:00:00Z", "0000-01-01T00:00:00Z"]
+)
+def test_a_moment_that_would_stop_compaction_is_refused_at_append(lab, moment):
+    run = {"stream": "records", "type": "run", "segment": 1, "logged_at": moment}
+
+    with pytest.raises(InvalidRecordError, match="logged_at"):
+        lab.create("s", [run])
 
 
 def test_a_stream_without_contract_keeps_all_its_fields_as_json(lab):

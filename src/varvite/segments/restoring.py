@@ -1,12 +1,12 @@
 """From the rows of segments back to record lines, for seqs that a journal lost."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pyarrow.compute as pc
 
-from varvite.clock import format_utc
 from varvite.disk.files import Folder
 from varvite.errors import VarviteError
 from varvite.records.contracts import stream_columns, stream_json
@@ -59,6 +59,10 @@ def _line(stream: str, row: dict[str, Any]) -> bytes:
             continue
         if name in texts:
             value = orjson.loads(value)
-        record[name] = format_utc(value) if kind == "TIMESTAMPTZ" else value
+        record[name] = _moment(value) if kind == "TIMESTAMPTZ" else value
     body = orjson.loads(row[BODY]) if row[BODY] is not None else {}
     return orjson.dumps(record | body, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _moment(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
