@@ -18,6 +18,7 @@
 --           origin         varchar      null      session or import
 --           codes          varchar[]    null      why it was refused
 --           verb           varchar      null      what it was to become in Gaia
+--           p_e_given_h    double       null      of infer: how probable the first claim is, given the other
 --           binding        varchar      null      the candidate's name in Gaia
 --           label          varchar      null      the stable relation's name in Gaia
 --           gate           varchar      null      JSON: preflight, diagnostics, check, IR hashes

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from varvite.experiment.session import ExperimentSession, Metric
     from varvite.graph.assigner import Assigner, Embed
+    from varvite.graph.looking import Looking
     from varvite.graph.port import GaiaPort
     from varvite.graph.session import GraphSession
     from varvite.query.catalog import AsOf
@@ -123,6 +124,18 @@ class Store:
             session_id, GRAPH, create=create, title=title, parameters=made, options=options
         )
         return GraphSession(writer, gaia=gaia, assigner=assigner)
+
+    def looking(self, session_id: str) -> "Looking":
+        """A graph session's brief, packets and focuses, read beside its writer.
+
+        Raises:
+            SessionNotFoundError, CorruptError, StaleIndexError, InputError
+        """
+        from varvite.graph.looking import Looking
+        from varvite.graph.session import GRAPH
+
+        with self._folder() as folder:
+            return Looking(folder, session_id, GRAPH)
 
     def experiment(
         self,

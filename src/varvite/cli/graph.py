@@ -32,12 +32,29 @@ STDIN = "-"
         "open": f"{_HERE}:open_session",
         "submit": f"{_HERE}:submit",
         "status": f"{_HERE}:status",
+        "brief": "varvite.cli.going_on:brief",
+        "packets": "varvite.cli.going_on:packets",
+        "assess": "varvite.cli.going_on:assess",
+        "drop": "varvite.cli.going_on:drop",
+        "focus": "varvite.cli.focus:focus",
+        "obligations": "varvite.cli.obligations:obligations",
+        "frontier": "varvite.cli.frontier:frontier",
+        "accept": "varvite.cli.gate:accept",
+        "project": "varvite.cli.gate:project",
+        "promote": "varvite.cli.gate:promote",
+        "demote": "varvite.cli.gate:demote",
+        "reject": "varvite.cli.gate:reject",
+        "defer": "varvite.cli.gate:defer",
+        "import": "varvite.cli.going_on:import_growth",
+        "pause": "varvite.cli.going_on:pause",
+        "resume": "varvite.cli.going_on:resume",
     },
 )
 def graph() -> None:
-    """Search sessions: open, submit, status.
+    """Search sessions: submit what a search brings, work on it, let it become stable.
 
-    What a search brings becomes nodes, sightings and edges, once.
+    What a search brings becomes nodes, sightings and edges, once. `brief` says how to go
+    on, to whoever knows nothing of the session.
     """
 
 

@@ -80,7 +80,8 @@ def drain(session: Acting, limit: int, *, check: bool = False) -> Drained:
     began = time.monotonic()
     closed = session.gaia.probe().failure
     if closed is not None:
-        return Drained(left=_left(session.look), codes={closed.code: 1})
+        codes = dict.fromkeys((one.code for one in promotion.closed(closed)), 1)
+        return Drained(left=_left(session.look), codes=codes)
     work = _Work(session)
     items = session.act(lambda batch: _begin(batch, min(limit, LIMIT_MAX)))
     for kind in _ORDER:

@@ -4,7 +4,7 @@ A decision is written before Gaia is asked, as unknown, and again when its end i
 a crash between the two leaves a promotion that was begun, and is found as such.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from varvite import ids
@@ -12,13 +12,21 @@ from varvite.errors import InputError, RecordNotFoundError, StateConflictError
 from varvite.graph import answering, candidates, outbox
 from varvite.graph.batch import Batch
 from varvite.graph.delta import filled
-from varvite.graph.port import METADATA_KEY, Demotion, Gate, Promotion, Relation
+from varvite.graph.port import (
+    GATE_UNAVAILABLE,
+    METADATA_KEY,
+    Demotion,
+    Failure,
+    Gate,
+    Promotion,
+    Relation,
+)
 from varvite.graph.table import Record, Table, kept, state
 from varvite.session.kind import Read
 
 DECISION, DECISIONS = "decision", "decisions_of"
 VERBS: dict[str, tuple[str, ...]] = {
-    "supports": ("derive", "infer", "depends_on", "equal"),
+    "supports": ("derive", "infer", "equal"),
     "opposes": ("contradict", "exclusive", "infer"),
     "qualifies": ("derive",),
 }
@@ -26,6 +34,7 @@ VERBS: dict[str, tuple[str, ...]] = {
 OPEN = frozenset({"candidate", "deferred", "demoted"})
 DECIDERS = ("human", "agent", "policy")
 RELATED = 2
+_PATTERNS = frozenset({"equal", "contradict", "exclusive"})
 
 
 class Refusal(NamedTuple):
@@ -38,6 +47,16 @@ class Opened(NamedTuple):
 
     decision_id: str
     refusals: list[Refusal]
+
+
+def closed(failure: Failure | None) -> list[Refusal]:
+    """Why the gate cannot be asked: that it is closed, and what closed it."""
+    if failure is None:
+        return []
+    why = Refusal(failure.code, failure.message)
+    if failure.code == GATE_UNAVAILABLE:
+        return [why]
+    return [Refusal(GATE_UNAVAILABLE, "there is no Gaia to ask"), why]
 
 
 def load(read: Read, decision_id: str) -> Record:
@@ -115,7 +134,16 @@ def _verb(candidate: Record, verb: str | None) -> list[Refusal]:
         return [Refusal("not_promotable", message)]
     if verb not in allowed:
         return [Refusal("verb_not_allowed", f"expected one of {', '.join(allowed)}")]
+    pattern = candidate.get("pattern")
+    if pattern is not None and verb in _PATTERNS and verb != pattern:
+        return [Refusal("pattern_mismatch", f"the candidate's pattern is {pattern}")]
     return []
+
+
+def _probability(verb: str | None, given: float | None) -> list[Refusal]:
+    if (verb == "infer") is (given is not None and 0 < given < 1):
+        return []
+    return [Refusal("probability", "infer, and it alone, takes p_e_given_h between 0 and 1")]
 
 
 def open_promotion(
@@ -125,11 +153,14 @@ def open_promotion(
     why: str,
     *,
     verb: str | None = None,
-    closed: Refusal | None = None,
+    p_e_given_h: float | None = None,
+    closed: Sequence[Refusal] = (),
 ) -> Opened:
     """Begin a promotion, or refuse it; either way it is a decision.
 
     closed: why the gate cannot be asked, if it cannot; the candidate then waits.
+    p_e_given_h: what `infer`, and it alone, needs: how probable the first claim is, given
+    the other one.
 
     Raises:
         RecordNotFoundError
@@ -137,9 +168,17 @@ def open_promotion(
     """
     candidate = candidates.load(batch.read, candidate_id)
     chosen = verb_of(candidate, verb)
-    refusals = [closed] if closed else preflight(batch.read, candidate_id, candidate, chosen)
+    refusals = list(closed) or [
+        *preflight(batch.read, candidate_id, candidate, chosen),
+        *_probability(chosen, p_e_given_h),
+    ]
     stem = {"candidate_id": candidate_id, "action": "promote"}
-    stem |= filled(verb=chosen, binding=candidate["label"], label=f"{chosen}_{candidate['label']}")
+    stem |= filled(
+        verb=chosen,
+        binding=candidate["label"],
+        label=f"{chosen}_{candidate['label']}",
+        p_e_given_h=p_e_given_h,
+    )
     return _open(batch, stem, decided_by, why, refusals, "promotion")
 
 
@@ -149,7 +188,7 @@ def open_demotion(
     decided_by: dict[str, str],
     why: str,
     *,
-    closed: Refusal | None = None,
+    closed: Sequence[Refusal] = (),
 ) -> Opened:
     """Begin to take back what was promoted, or refuse to; either way it is a decision.
 
@@ -163,7 +202,7 @@ def open_demotion(
     earlier = load(batch.read, candidate["decision_id"])
     stem = {"candidate_id": candidate_id, "action": "demote"}
     stem |= {"supersedes": candidate["decision_id"]} | filled(label=earlier.get("label"))
-    return _open(batch, stem, decided_by, why, [closed] if closed else [], "demotion")
+    return _open(batch, stem, decided_by, why, list(closed), "demotion")
 
 
 def _open(
@@ -240,7 +279,14 @@ def promotion(read: Read, session_id: str, decision_id: str) -> Promotion:
     """What the port is asked for."""
     found = load(read, decision_id)
     made = relation(read, session_id, found["candidate_id"])
-    return Promotion(decision_id, made, found["verb"], found["label"], found["rationale"])
+    return Promotion(
+        decision_id,
+        made,
+        found["verb"],
+        found["label"],
+        found["rationale"],
+        found.get("p_e_given_h"),
+    )
 
 
 def demotion(read: Read, decision_id: str) -> Demotion:

@@ -180,9 +180,10 @@ class Work:
         """Answer a packet with relations that its evidence grounds; with none, it has none.
 
         A relation is {type, claim, source_refs, claim_refs, promotion_hint, pattern, label,
-        rationale, epistemic_status, repairs}; the first three must be there. One with a
-        fault becomes a repair context, and the packet waits until it is mended or dropped.
-        A key that was used returns what the first answer came to.
+        rationale, epistemic_status, repairs}; the first two must be there. What it says of
+        claims it says of the first one: that the others support it, or speak against it.
+        One with a fault becomes a repair context, and the packet waits until it is mended
+        or dropped. A key that was used returns what the first answer came to.
 
         Raises:
             MalformedInputError: .path of a draft that has not the shape of one.
@@ -263,11 +264,14 @@ class Work:
         decided_by: str | Mapping[str, str],
         why: str,
         verb: str | None = None,
+        p_e_given_h: float | None = None,
     ) -> Record:
         """Let a candidate become stable knowledge, if the gate lets it; returns the decision.
 
         A refusal is a decision too: `outcome` and `codes` say what came of it. Without
-        Gaia the code is `gate_unavailable`, and the candidate waits.
+        Gaia the first code is `gate_unavailable`, and the candidate waits.
+        verb: what it becomes, if not what its pattern or hint says; `infer` needs
+        p_e_given_h, how probable the first claim is, given the other one.
 
         Raises:
             RecordNotFoundError, InputError
@@ -276,7 +280,13 @@ class Work:
         with self._mutex:
             opened = self.act(
                 lambda batch: promotion.open_promotion(
-                    batch, candidate_id, who, why, verb=verb, closed=self._closed()
+                    batch,
+                    candidate_id,
+                    who,
+                    why,
+                    verb=verb,
+                    p_e_given_h=p_e_given_h,
+                    closed=self._closed(),
                 )
             )
             if not opened.refusals:
@@ -320,9 +330,8 @@ class Work:
         own = self.act(lambda batch: promotion.decide(batch, candidate_id, action, who, why))
         return self._decision(own)
 
-    def _closed(self) -> promotion.Refusal | None:
-        failure = self.gaia.probe().failure
-        return None if failure is None else promotion.Refusal(failure.code, failure.message)
+    def _closed(self) -> list[promotion.Refusal]:
+        return promotion.closed(self.gaia.probe().failure)
 
     def _decision(self, decision_id: str) -> Record:
         return {"id": decision_id} | promotion.load(self.look, decision_id)

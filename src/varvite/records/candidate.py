@@ -5,7 +5,7 @@ from typing import Literal, Required
 from pydantic import with_config
 from typing_extensions import TypedDict
 
-from varvite.records.fields import CONFIG, Int, Json
+from varvite.records.fields import CONFIG, Float, Int, Json
 
 
 @with_config(CONFIG)
@@ -82,6 +82,7 @@ class Decision(TypedDict, total=False):
 
     outcome unknown: begun, and its end not seen yet. codes: why it was refused.
     gate: preflight, diagnostics, check, the IR hash before and after, Gaia's version.
+    p_e_given_h: how probable the first claim is, given the other one; of `infer` alone.
     supersedes: the decision that a demotion takes back.
     """
 
@@ -93,6 +94,7 @@ class Decision(TypedDict, total=False):
     origin: Literal["session", "import"]
     codes: list[str]
     verb: str | None
+    p_e_given_h: Float | None
     binding: str | None
     label: str | None
     gate: Json | None

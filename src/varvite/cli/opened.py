@@ -1,0 +1,46 @@
+"""A graph session opened for one command, and JSON that a command takes from a file."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from varvite.cli.recovery import note_recovered
+from varvite.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from varvite.graph.port import GaiaPort
+    from varvite.graph.session import GraphSession
+
+Command = Callable[..., Any]
+
+
+@contextmanager
+def writing(
+    settings: Settings, session_id: str, wait_s: float, *, gaia: "GaiaPort | None" = None
+) -> "Iterator[GraphSession]":
+    with settings.open().graph(session_id, wait_s=wait_s, gaia=gaia) as session:
+        note_recovered(settings, session.recovered)
+        yield session
+
+
+def session_argument(command: Command) -> Command:
+    return click.argument("session_id", metavar="SESSION")(command)
+
+
+def json_in(file: BinaryIO) -> Any:
+    """The one JSON value in a file.
+
+    Raises:
+        MalformedInputError: .file .offset
+    """
+    from varvite.disk import strict_json
+
+    return strict_json.loads(file.read().strip(), file=getattr(file, "name", "stdin"))
+
+
+def json_option(text: str | None) -> Any:
+    from varvite.disk import strict_json
+
+    return None if text is None else strict_json.loads(text.encode(), file="the option")
