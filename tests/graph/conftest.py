@@ -19,19 +19,19 @@ class Graphs:
     def __init__(self, folder):
         self.store = Folder(Files(), str(folder))
 
-    def create(self, name="s"):
-        identity.create(self.store, name, GRAPH, parameters={})
+    def create(self, name="s", **parameters):
+        identity.create(self.store, name, GRAPH, parameters=parameters)
         return name
 
     @contextmanager
-    def open(self, name="s"):
+    def open(self, name="s", assigner=None):
         with Writer(self.store, name, GRAPH, level="fast") as writer:
-            yield GraphSession(writer)
+            yield GraphSession(writer, assigner=assigner)
 
     @contextmanager
-    def new(self, name="s"):
-        self.create(name)
-        with self.open(name) as session:
+    def new(self, name="s", assigner=None, **parameters):
+        self.create(name, **parameters)
+        with self.open(name, assigner) as session:
             yield session
 
     def records(self, name="s"):
