@@ -11,6 +11,7 @@ from varvite.graph.session import GRAPH, GraphSession
 from varvite.session import identity
 from varvite.session.reader import Reader
 from varvite.session.writer import Writer
+from varvite.store import Store
 
 
 class Graphs:
@@ -24,15 +25,18 @@ class Graphs:
         return name
 
     @contextmanager
-    def open(self, name="s", assigner=None):
+    def open(self, name="s", assigner=None, gaia=None):
         with Writer(self.store, name, GRAPH, level="fast") as writer:
-            yield GraphSession(writer, assigner=assigner)
+            yield GraphSession(writer, assigner=assigner, gaia=gaia)
 
     @contextmanager
-    def new(self, name="s", assigner=None, **parameters):
+    def new(self, name="s", assigner=None, gaia=None, **parameters):
         self.create(name, **parameters)
-        with self.open(name, assigner) as session:
+        with self.open(name, assigner, gaia) as session:
             yield session
+
+    def sql(self, query, params=None):
+        return Store(self.store.path).sql(query, params)
 
     def records(self, name="s"):
         """All records by stream, in the order of seq."""
@@ -98,6 +102,61 @@ def payload(value, file="a.json", **fields):
     return Payload(json.dumps(value), file, **fields)
 
 
+def hits(*names, buckets=("b",), file=None, **fields):
+    """Normalised hits of these ids, claims in the buckets named."""
+    made = [
+        {"id": name, "variable_type": "claim", "content": f"what {name} says"}
+        | {"bucket_ids": list(buckets)}
+        | fields
+        for name in names
+    ]
+    return payload({"query": "q", "hits": made}, file or "+".join(names))
+
+
+def relation(*claims, **fields):
+    """A draft that opposes the first of two claims to the second."""
+    made = {"type": "opposes", "claim": "they cannot both be true"}
+    return made | {"source_refs": list(claims[:1]), "claim_refs": list(claims)} | fields
+
+
+class Reads:
+    """How many values of the index a piece of work asks for, its commit included."""
+
+    def __init__(self, session):
+        self._index = session._writer.index
+        self._get, self._get_many = self._index.get, self._index.get_many
+        self.count = 0
+
+    def __enter__(self):
+        self._index.get, self._index.get_many = self._one, self._many
+        return self
+
+    def __exit__(self, *_):
+        self._index.get, self._index.get_many = self._get, self._get_many
+
+    def _one(self, table, key):
+        self.count += 1
+        return self._get(table, key)
+
+    def _many(self, keys):
+        self.count += len(keys)
+        return self._get_many(keys)
+
+
+@pytest.fixture
+def reads():
+    return Reads
+
+
+@pytest.fixture
+def field(graphs, make):
+    """A session with one bucket, `b`, and three claims in it: a packet waits."""
+    with graphs.new() as session:
+        session.open_bucket("Scaling", bucket_id="b")
+        session.submit([make.hits("gcn_1", "gcn_2", "gcn_3")])
+        yield session
+
+
 @pytest.fixture
 def make():
     """Builders of payloads."""
@@ -105,6 +164,6 @@ def make():
     class Make:
         pass
 
-    for builder in (variable, evidence, search, failure, payload):
+    for builder in (variable, evidence, search, failure, payload, hits, relation):
         setattr(Make, builder.__name__, staticmethod(builder))
     return Make
