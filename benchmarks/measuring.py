@@ -1,0 +1,88 @@
+"""Calls measured side by side, in turns within each round, so that a noisy moment hits all."""
+
+import gc
+import os
+import resource
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+ROUNDS = 31
+WARM_UP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`prepare` is not measured; what it gives is what `call` takes."""
+
+    name: str
+    call: Callable[[Any], Any]
+    prepare: Callable[[], Any] = lambda: None
+
+
+class Spent(NamedTuple):
+    """Medians over the rounds: seconds of the clock, and of the processor."""
+
+    wall_s: float
+    cpu_s: float
+    samples: list[float]
+
+
+@dataclass(slots=True)
+class _Series:
+    wall: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
+
+
+def interleaved(cases: Sequence[Case], rounds: int = ROUNDS) -> dict[str, Spent]:
+    """Each case once a round, in an order that turns; the first rounds are thrown away."""
+    series = {case.name: _Series() for case in cases}
+    warm_up = min(WARM_UP, rounds - 1)
+    for number in range(warm_up + rounds):
+        turn = number % len(cases)
+        for case in [*cases[turn:], *cases[:turn]]:
+            given = case.prepare()
+            gc.collect()
+            wall, cpu = time.perf_counter(), time.process_time()
+            case.call(given)
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            if number >= warm_up:
+                series[case.name].wall.append(wall)
+                series[case.name].cpu.append(cpu)
+    return {
+        name: Spent(statistics.median(one.wall), statistics.median(one.cpu), one.wall)
+        for name, one in series.items()
+    }
+
+
+class Ran(NamedTuple):
+    """A process that ended well. peak: of its resident memory, in bytes."""
+
+    wall_s: float
+    cpu_s: float
+    peak: int
+    output: str
+
+
+def run(command: Sequence[str], **options: Any) -> Ran:
+    """Run a process to its end.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    began = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
+        output = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - began
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Ran(wall, usage.ru_utime + usage.ru_stime, _bytes(usage), output)
+
+
+def _bytes(usage: resource.struct_rusage) -> int:
+    return usage.ru_maxrss << 10

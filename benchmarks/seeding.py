@@ -1,0 +1,80 @@
+"""Seeded stores of any size, made once below a temporary folder and copied for each use."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import varvite
+from varvite.store import Store
+from varvite.testing import growing
+
+SESSION = "history"
+GROW: dict[str, Callable[[Store, str, int], None]] = {
+    "graph": growing.graph,
+    "experiment": growing.experiment,
+    "revised": growing.revised,
+}
+_NEVER_CHANGED = (".sst", ".parquet", ".zst")
+
+
+def default_folder() -> str:
+    return os.path.join(tempfile.gettempdir(), "varvite-benchmarks")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure: histories in records, rounds a case, and where the stores lie."""
+
+    sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000)
+    rounds: int = 31
+    folder: str = field(default_factory=default_folder)
+
+    @property
+    def rounds_few(self) -> int:
+        """For calls of a good fraction of a second."""
+        return max(1, self.rounds // 3)
+
+
+def seeded(plan: Plan, kind: str, records: int, *, compacted: bool = False) -> str:
+    """The path of a store whose one session has this history; it must not be changed."""
+    path = os.path.join(plan.folder, f"{kind}-{records}{'-compacted' * compacted}")
+    if not os.path.isdir(path):
+        shutil.rmtree(f"{path}.new", ignore_errors=True)
+        if compacted:
+            _copy(seeded(plan, kind, records), f"{path}.new")
+            varvite.open(f"{path}.new").compact()
+        else:
+            GROW[kind](varvite.open(f"{path}.new"), SESSION, records)
+        os.rename(f"{path}.new", path)
+    return path
+
+
+@contextmanager
+def copied(plan: Plan, kind: str, records: int, *, compacted: bool = False) -> Iterator[str]:
+    """A copy of a seeded store, for the length of the block."""
+    source = seeded(plan, kind, records, compacted=compacted)
+    with scratch(plan) as folder:
+        _copy(source, f"{folder}/store")
+        yield f"{folder}/store"
+
+
+@contextmanager
+def scratch(plan: Plan) -> Iterator[str]:
+    os.makedirs(plan.folder, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=plan.folder, prefix="scratch-") as folder:
+        yield folder
+
+
+def _copy(source: str, target: str) -> None:
+    shutil.copytree(source, target, copy_function=_link_or_copy)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    sealed = os.path.basename(os.path.dirname(source)) == "journal"
+    if sealed or source.endswith(_NEVER_CHANGED):
+        os.link(source, target)
+    else:
+        shutil.copy2(source, target)
