@@ -4,7 +4,7 @@ A named checkpoint: it reads all of the history, and someone asked for it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -101,6 +101,7 @@ def _all(
     index = Index(folder, NEW)
     made = _Streams(folder, kind.private)
     try:
+        made.begin(kind.streams)
         for batch in parts.batches(folder):
             _take(batch, identity, kind, index, made)
             if progress:
@@ -141,6 +142,12 @@ class _Streams:
         self._folder, self._private = folder, private
         self._fds: dict[str, int] = {}
         self.counts: dict[str, int] = {}
+
+    def begin(self, streams: Iterable[str]) -> None:
+        """Make the files that a session has from its beginning, whether or not they get a line."""
+        for stream in streams:
+            if stream not in self._private:
+                self._open(stream)
 
     def append(self, groups: dict[str, list[bytes]]) -> None:
         for stream, lines in groups.items():
