@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import node, relation, source_bytes
+from gaia_making import node, relation, source_bytes
 
 from varvite.gaia.worker import Worker
 from varvite.graph.port import ClosedObligation, OpenObligation, Promotion
@@ -252,4 +252,4 @@ def test_two_sessions_on_one_package_keep_apart(gaia_python, package):
     assert opened[0].result["qid"] != opened[1].result["qid"]
     assert codes(written + across + closed) == [None, None, None]
     assert codes(same_name) == [("label_collision", False)]
-    assert [one["anchor"]["varvite"]["session_id"] for one in rows] == ["s1"]
+    assert [one["anchor"]["varvite"]["session"] for one in rows] == ["s1"]

@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import node, relation, source_bytes
+from gaia_making import node, relation, source_bytes
 
 from varvite.graph.port import (
     ClosedObligation,
@@ -108,7 +108,7 @@ def test_obligations_are_opened_and_closed_by_our_id_with_one_save_each(port, pa
         (
             first[0].result["qid"],
             "varvite:s1_0001::node_0000",
-            {"varvite": {"session_id": "s1", "obligation_id": "o1"}},
+            {"varvite": {"session": "s1", "obligation_id": "o1"}},
         )
     ]
     assert [(one.failure, one.already) for one in closed + closed_twice] == [
@@ -183,7 +183,7 @@ def test_a_candidate_is_a_hypothesis_in_gaia_with_our_ids(port, package):
             refs[2 * number : 2 * number + 2],
             ("contradict", None)[number],
             "hypothesis",
-            {"varvite": {"candidate_id": f"candidate_{number + 1}", "session_id": "s1"}},
+            {"varvite": {"candidate_id": f"candidate_{number + 1}", "session": "s1"}},
         )
         for number in range(2)
     ]
@@ -235,7 +235,7 @@ def test_the_gate_promotes_a_candidate_into_the_compiled_graph_and_takes_it_back
             {
                 "varvite": {
                     "candidate_id": "candidate_1",
-                    "session_id": "s1",
+                    "session": "s1",
                     "decision_id": "d1",
                 }
             },

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import node, relation, source_bytes
+from gaia_making import node, relation, source_bytes
 
 from varvite.errors import InputError
 from varvite.graph.port import OpenObligation, Promotion

@@ -122,10 +122,10 @@ def test_sifting_gives_up_after_a_bounded_number_of_builds():
 
 
 def test_ids_decide_whether_metadata_is_ours():
-    given = {"varvite": {"node_id": "n", "session_id": "s", "seq": 4}}
+    given = {"varvite": {"node_id": "n", "session": "s", "seq": 4}}
 
-    assert is_ours({"varvite": {"node_id": "n", "session_id": "s", "seq": 5}}, given)
-    assert not is_ours({"varvite": {"node_id": "n", "session_id": "t"}}, given)
+    assert is_ours({"varvite": {"node_id": "n", "session": "s", "seq": 5}}, given)
+    assert not is_ours({"varvite": {"node_id": "n", "session": "t"}}, given)
     assert not is_ours({"varvite": "n"}, given)
     assert not is_ours(None, given)
 

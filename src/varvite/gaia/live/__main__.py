@@ -8,6 +8,7 @@ NAME = "varvite_gaia_live"
 
 
 def main() -> None:
+    sys.dont_write_bytecode = True  # of ours, which may lie where we must not write
     folder = os.path.dirname(os.path.abspath(__file__))
     spec = spec_from_file_location(
         NAME, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
@@ -20,6 +21,7 @@ def main() -> None:
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != folder]
     from varvite_gaia_live.serving import serve  # type: ignore[import-not-found]
 
+    sys.dont_write_bytecode = False
     serve()
 
 

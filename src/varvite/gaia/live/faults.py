@@ -4,6 +4,8 @@ from typing import Any, NoReturn
 
 METADATA_KEY = "varvite"
 """Under which our ids stand in what Gaia passes through."""
+SESSION = "session"
+"""The name of our session among them."""
 
 Answer = dict[str, Any]
 
@@ -37,4 +39,5 @@ def is_ours(found: Any, given: dict[str, Any]) -> bool:
     ours = given[METADATA_KEY]
     if not isinstance(there, dict):
         return False
-    return all(there.get(name) == ours[name] for name in ours if name.endswith("_id"))
+    names = [name for name in ours if name == SESSION or name.endswith("_id")]
+    return all(there.get(name) == ours[name] for name in names)

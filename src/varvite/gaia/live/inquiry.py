@@ -12,7 +12,7 @@ from typing import Any
 
 from . import files
 from .cost import Meter
-from .faults import METADATA_KEY, Answer, Fault, applied, failed, refuse
+from .faults import METADATA_KEY, SESSION, Answer, Fault, applied, failed, refuse
 from .package import Package, open_package
 from .references import Scope
 
@@ -120,7 +120,8 @@ def _obligation(state: Any, one: dict[str, Any], anchor: dict[str, Any]) -> Any:
 def _refuse_unknown(scope: Scope, target: str) -> None:
     """Gaia takes an obligation about nothing."""
     if not target.startswith(FOCUS) and not scope.knows(target):
-        raise Fault("target_unknown", f"{target} is not in the package or what it imports")
+        message = f"{target} is not in the package or what it imports"
+        raise Fault("target_unknown", message, retryable=True)
 
 
 def _close(state: Any, one: dict[str, Any], owner: str) -> tuple[Answer, Event | None]:
@@ -152,12 +153,12 @@ def _suppose(state: Any, one: dict[str, Any], owner: str) -> tuple[Answer, Event
 
 
 def _ours(owner: str, **ids: str) -> dict[str, str]:
-    return ({"session_id": owner} if owner else {}) | ids
+    return ({SESSION: owner} if owner else {}) | ids
 
 
 def _is_of(anchor: dict[str, Any], owner: str) -> bool:
     ours = anchor.get(METADATA_KEY)
-    return isinstance(ours, dict) and ours.get("session_id", "") == owner
+    return isinstance(ours, dict) and ours.get(SESSION, "") == owner
 
 
 def _qid(prefix: str, key: str, taken: set[str]) -> str:

@@ -13,13 +13,12 @@ ROOT = Path(__file__).parents[2]
 VERSION = "0.5.0a9"
 OLD = "0.4.4"
 INSTALL_TIMEOUT_S = 900
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+"""As it was before any fixture: with the machine's caches, of uv too."""
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "varvite-tests"
+"""Of the machine, not of one run of the tests, which have a cache of their own."""
 NETWORK = ("Failed to fetch", "error sending request", "dns error", "network")
 """What uv says where no package index can be reached."""
-
-
-def cache():
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "varvite-tests"
 
 
 def interpreter():
@@ -41,7 +40,7 @@ def is_new_enough(python):
 
 def make(name, *requirements):
     """An environment of this name with these requirements; skips where it cannot be made."""
-    folder = cache() / name
+    folder = CACHE / name
     done = folder / "complete"
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f"{name}.lock", "w") as lock:
@@ -65,11 +64,29 @@ def install(folder, requirements):
 
 
 def run(command):
-    clean = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     made = subprocess.run(
-        command, cwd=ROOT, env=clean, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S
+        command,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_TIMEOUT_S,
     )
     if made.returncode:
         why = made.stderr.strip()[-400:]
         unreachable = any(word in why for word in NETWORK)
         (pytest.skip if unreachable else pytest.fail)(f"Gaia cannot be installed here: {why}")
+
+
+class Cli:
+    """The real command line of Gaia."""
+
+    def __init__(self, python):
+        self.python = python
+
+    def __call__(self, *arguments, cwd=None, **environment):
+        program = str(Path(self.python).parent / "gaia")
+        env = dict(os.environ) | {"GAIA_NO_UPDATE_CHECK": "1"} | environment
+        return subprocess.run(
+            [program, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=240
+        )
