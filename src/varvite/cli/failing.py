@@ -12,6 +12,7 @@ from varvite.errors import VarviteError
 
 USAGE = 2
 INTERRUPTED = 130
+MESSAGE_CHARS_MAX = 300
 TRACEBACK = "VARVITE_TRACEBACK"
 
 
@@ -33,7 +34,7 @@ def failure(error: BaseException) -> Failure:
         return Failure(INTERRUPTED, _values("interrupted", "interrupted", hint, retryable=True))
     if isinstance(error, OSError):
         return failure(storage_error(error, str(error.filename or "the system")))
-    message = f"{type(error).__name__}: {error}"
+    message = f"{type(error).__name__}: {error}"[:MESSAGE_CHARS_MAX]
     return Failure(1, _values("internal", message, f"{TRACEBACK}=1 shows where"))
 
 
