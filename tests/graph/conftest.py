@@ -12,6 +12,7 @@ from varvite.session import identity
 from varvite.session.reader import Reader
 from varvite.session.writer import Writer
 from varvite.store import Store
+from varvite.testing.memory import memory_path
 
 
 class Graphs:
@@ -50,6 +51,13 @@ class Graphs:
 
     def latest(self, stream, name="s"):
         return {record["id"]: record for record in self.records(name)[stream]}
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory: these tests open hundreds of sessions."""
+    with memory_path() as path:
+        yield path
 
 
 @pytest.fixture
