@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from varvite.cli.answer import Answer, show
 from varvite.cli.progress import Bar
 from varvite.cli.settings import Settings, Verb, pass_settings
-from varvite.store import Store
+
+if TYPE_CHECKING:
+    from varvite.store import Store
 
 COLUMNS = ("session", "cursor", "records", "bytes_read", "seconds")
 
@@ -30,7 +33,7 @@ def rebuild(settings: Settings, *, session_ids: tuple[str, ...], every: bool) ->
     show(settings, Answer.many(rows, COLUMNS))
 
 
-def _names(store: Store, given: Sequence[str], *, every: bool) -> Sequence[str]:
+def _names(store: "Store", given: Sequence[str], *, every: bool) -> Sequence[str]:
     if bool(given) == every:
         raise click.UsageError("name sessions, or say --all")
     return [row["session_id"] for row in store.sessions()] if every else given
