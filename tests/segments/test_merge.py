@@ -9,7 +9,7 @@ from varvite.segments.compact import compact
 def test_many_small_compactions_leave_few_files_and_rewrite_little(lab, nodes, monkeypatch):
     monkeypatch.setattr("varvite.segments.plan.FAN_IN_MIN", 3)
     lab.create("s", nodes(2))
-    rewritten, runs = 0, 40
+    rewritten, runs = 0, 20
     for _ in range(runs):
         lab.append("s", nodes(2))
         rewritten += compact(lab.store).rows_merged

@@ -233,7 +233,7 @@ def test_a_repair_cut_short_is_ended_by_the_next_one(filled, tmp_path):
     repair(filled.fresh(files), lambda _: filled.kind)
     wanted = [line for line in filled.lines("one") if orjson.loads(line)["stream"] == "nodes"]
 
-    for allowed in range(1, files.changes, max(files.changes // 12, 1)):
+    for allowed in range(1, files.changes, max(files.changes // 6, 1)):
         filled.put_back(copy)
         with pytest.raises((filled.Cut, Exception)):
             repair(filled.fresh(filled.crashing(allowed)), lambda _: filled.kind)

@@ -245,7 +245,7 @@ def test_a_deletion_cut_short_hides_the_session_or_leaves_it_and_can_be_ended(
     whole = shutil.copytree(merged.path, tmp_path / "whole")
     files = merged.crashing(10**9)
     delete(merged.fresh(files), "s")
-    for allowed in range(files.changes):
+    for allowed in range(0, files.changes, 2):
         merged.put_back(whole)
         with pytest.raises(merged.Cut):
             delete(merged.fresh(merged.crashing(allowed)), "s")

@@ -16,7 +16,7 @@ from varvite.disk.files import Files, Folder
 from varvite.errors import SessionLockedError
 from varvite.segments.compact import compact
 done = 0
-while done < 6:
+while done < 4:
     try:
         compact(Folder(Files(), sys.argv[1]))
         done += 1
@@ -54,7 +54,7 @@ def test_every_snapshot_beside_compactions_and_sweeps_holds_each_row_once(lab, n
 
     reader = threading.Thread(target=read)
     reader.start()
-    for _ in range(10):
+    for _ in range(6):
         lab.append("s", nodes(5))
         compact(lab.fresh())
         with suppress(SessionLockedError):
