@@ -128,9 +128,13 @@ def relation(*claims, **fields):
 
 
 class Reads:
-    """How many values of the index a piece of work asks for, its commit included."""
+    """How many values of the index a piece of work asks for, its commit included.
+
+    Without `state.json`, which is written by the clock.
+    """
 
     def __init__(self, session):
+        session._writer._state_due = float("inf")
         self._index = session._writer.index
         self._get, self._get_many = self._index.get, self._index.get_many
         self.count = 0

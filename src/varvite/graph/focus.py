@@ -31,7 +31,7 @@ READY_AT = 2
 """New pieces of evidence from which a relation can be looked for."""
 
 PRIORITIES = ("high", "medium", "low")
-_OPENED = ("candidate", "accepted")
+STATUSES = ("candidate", "accepted", "deferred", "closed")
 _NO_PACKET = frozenset({"closed", "deferred"})
 
 
@@ -180,8 +180,15 @@ def change(
     at_seq: int,
     **fields: Any,
 ) -> Record:
-    """Rescore a focus with some of its fields changed; returns it as it is then."""
+    """Rescore a focus with some of its fields changed; returns it as it is then.
+
+    Raises:
+        RecordNotFoundError
+        LimitError: it was closed, and its bucket has no room for it.
+    """
     focus = load(batch.read, focus_id)
+    if focus["status"] == "closed":
+        _tie(focus, focus_id, (), batch.read, parameters)
     features = focus["features"] | fields.pop("features", {})
     touch = Touch(focus | fields | {"features": features}, [(trigger, ref)])
     rescore(batch, focus_id, touch, parameters, at_seq)
@@ -245,11 +252,11 @@ def checked(fields: Mapping[str, Any]) -> Record:
     Raises:
         InputError: .path of a word that is none.
     """
-    allowed = {"status": (*_OPENED, "deferred", "closed"), "priority": PRIORITIES}
-    for name, words in allowed.items():
-        if name in fields and fields[name] not in words:
+    given = {name: value for name, value in fields.items() if value is not None}
+    for name, words in (("status", STATUSES), ("priority", PRIORITIES)):
+        if given.get(name, words[0]) not in words:
             raise InputError(f"{name}: expected one of {', '.join(words)}", path=name)
-    return {name: value for name, value in fields.items() if value is not None}
+    return given
 
 
 def load(read: Read, focus_id: str) -> Record:
@@ -283,10 +290,11 @@ def _fresh(question: str, bucket_ids: list[str]) -> Record:
 
 def _tied_focuses(focus: Record, read: Read) -> Iterable[tuple[str, bytes]]:
     for bucket_id in focus["bucket_ids"]:
-        tied = [one for one in listed(read, BUCKET_FOCUSES, bucket_id) if one != focus["id"]]
-        if focus["status"] != "closed":
+        tied = listed(read, BUCKET_FOCUSES, bucket_id)
+        is_open = focus["status"] != "closed"
+        if is_open and focus["id"] not in tied:
             tied.append(focus["id"])
-        yield bucket_id, orjson.dumps(tied)
+        yield bucket_id, orjson.dumps([one for one in tied if is_open or one != focus["id"]])
 
 
 TABLES = (Spread(BUCKET_FOCUSES, "focuses", _tied_focuses), kept(FOCUS, "focuses"))
