@@ -1,0 +1,218 @@
+"""The field map of one real session, with buckets made by hand, against SQL and against a reader.
+
+by_hand.json has the buckets, and for 215 hits, drawn by a hash of their ids, the buckets
+that someone who read them put them in: the best first, none for what is beside the field.
+The thresholds were chosen on the first 150; the others were read before they were asked.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import varvite
+from varvite.graph import payloads
+
+FOLDER = "artifacts/lkm-discovery/"
+BY_HAND = json.loads((Path(__file__).parent / "by_hand.json").read_text())
+RESPONSES_PER_BATCH = 5
+
+COUNTS = """
+with standing as (
+    select c.cursor, m.id, m.bucket_ids, m.scores, m.variable_type, m.role
+    from (select unnest($cursors::bigint[]) as cursor) as c
+    join streams.memberships as m on m.seq <= c.cursor
+    where m.state = 'assigned' and not exists (
+        select 1 from streams.memberships as later
+        where later.prev_seq = m.seq and later.seq <= c.cursor
+    )
+),
+met as (select id, min(seq) as first_seq from streams.memberships group by id),
+member as (
+    select s.cursor, unnest(s.bucket_ids) as bucket_id, unnest(s.scores) as score, first_seq,
+        s.variable_type, s.role, n.node_id
+    from standing as s
+    join met using (id)
+    join (select distinct id, node_id from streams.memberships) as n using (id)
+),
+papers as (
+    select c.cursor, placed.bucket_id, count(distinct placed.paper_key) as papers
+    from (select unnest($cursors::bigint[]) as cursor) as c
+    join (
+        select seq, unnest(bucket_ids) as bucket_id, paper_key
+        from streams.memberships where state = 'assigned'
+    ) as placed on placed.seq <= c.cursor
+    group by all
+),
+counted as (
+    select cursor, bucket_id, count(*) as nodes,
+        count(*) filter (variable_type = 'claim') as claims,
+        count(*) filter (variable_type = 'question') as questions,
+        count(*) filter (role = 'premise') as premises,
+        count(*) filter (role = 'conclusion') as conclusions,
+        list(node_id order by score desc, first_seq)[:8] as exemplars
+    from member group by all
+)
+select cursor, bucket_id, nodes, papers, claims, questions, premises, conclusions, exemplars,
+    case
+        when nodes < 3 then 'thin'
+        when nodes >= 8 and papers >= 3 then 'covered'
+        else 'partial'
+    end as coverage_status
+from counted join papers using (cursor, bucket_id)
+order by all
+"""
+
+
+@pytest.fixture(scope="module")
+def given(shared):
+    """The responses in the order of the log, then those that it does not name, with their queries."""
+    folder = shared / "data/gaia"
+    by_file = {one.file: one for one in payloads.in_file(folder / "twodheg__lkm_payloads.ndjson")}
+    lines = (folder / "twodheg__retrieval_log.jsonl").read_text().splitlines()
+    logged = [
+        by_file.pop(FOLDER + event["raw_output"])._replace(query=event["request"].get("text"))
+        for event in map(json.loads, lines)
+    ]
+    return logged + [by_file[name] for name in sorted(by_file)]
+
+
+def open_buckets(session):
+    for name, terms in BY_HAND["buckets"].items():
+        session.open_bucket(name, terms=terms, bucket_id=name)
+
+
+@pytest.fixture(scope="module")
+def replayed(given, tmp_path_factory):
+    """The store, the session's cursors after each batch, and its records by stream."""
+    store = varvite.open(tmp_path_factory.mktemp("real"))
+    with store.graph("s", create=True, level="fast") as session:
+        open_buckets(session)
+        cursors = [
+            session.submit(given[start : start + RESPONSES_PER_BATCH]).cursor
+            for start in range(0, len(given), RESPONSES_PER_BATCH)
+        ]
+    lines = (Path(store.path) / "s/events.ndjson").read_text().splitlines()
+    records = {}
+    for line in lines:
+        one = json.loads(line)
+        if "seq" in one:
+            records.setdefault(one["stream"], []).append(one)
+    return store, cursors, records
+
+
+def shown(bucket, cursor):
+    """A bucket's record as the row that SQL makes of the memberships."""
+    roles = bucket["by_role"]
+    return (
+        cursor,
+        bucket["id"],
+        *(bucket[name] for name in ("nodes", "papers", "claims", "questions")),
+        roles.get("premise", 0),
+        roles.get("conclusion", 0),
+        [one["node_id"] for one in bucket["exemplars"]],
+        bucket["coverage_status"],
+    )
+
+
+def test_counts_exemplars_and_coverage_are_what_sql_finds_at_every_cursor(replayed):
+    store, cursors, records = replayed
+    expected = []
+    for cursor in cursors:
+        standing = {one["id"]: one for one in records["buckets"] if one["seq"] <= cursor}
+        expected += [shown(one, cursor) for one in standing.values() if one["nodes"]]
+
+    with store.connect() as connection:
+        found = connection.execute(COUNTS, {"cursors": cursors}).fetchall()
+
+    assert len(found) > 300
+    assert found == sorted(expected)
+
+
+def test_every_variable_has_a_place_and_its_buckets_are_bounded(replayed):
+    store, _, records = replayed
+    places = store.sql("select state, count(distinct node_id) from memberships group by all").rows()
+    variables = {one["id"] for one in records["nodes"] if one["node_kind"] == "variable"}
+
+    assert {one["node_id"] for one in records["memberships"]} == variables
+    assert dict(places) == {"assigned": 379, "ambiguous": 168, "new_bucket_candidate": 54}
+    assert max(len(one["bucket_ids"]) for one in records["memberships"]) == 2
+
+
+def agreement(records, part):
+    """How a reader's choice and the assigner's compare, in hits.
+
+    first: the best bucket is one of the reader's. any: one of its buckets is.
+    """
+    members = {one["node_id"]: one for one in records["memberships"]}
+    counts = Counter()
+    for node_id, chosen in BY_HAND[part].items():
+        member = members[node_id]
+        assigned = member["state"] == "assigned"
+        counts["in" if chosen else "beside"] += 1
+        if not chosen:
+            counts["left out"] += not assigned
+        elif assigned:
+            counts["assigned"] += 1
+            counts["first"] += member["bucket_ids"][0] in chosen
+            counts["any"] += bool(set(chosen) & set(member["bucket_ids"]))
+    return dict(counts)
+
+
+def test_the_assigner_agrees_with_a_reader_as_the_documentation_says(replayed):
+    _, _, records = replayed
+
+    assert agreement(records, "tuned_on") == {
+        "in": 117,
+        "assigned": 90,
+        "first": 75,
+        "any": 82,
+        "beside": 33,
+        "left out": 24,
+    }
+    assert agreement(records, "held_out") == {
+        "in": 56,
+        "assigned": 38,
+        "first": 30,
+        "any": 33,
+        "beside": 9,
+        "left out": 4,
+    }
+
+
+def timeless(records):
+    return [{name: one[name] for name in one if name != "at"} for one in records]
+
+
+def test_stopping_and_resuming_after_any_response_gives_the_same_field_map(graphs, given):
+    with graphs.new("whole") as session:
+        open_buckets(session)
+        for one in given[:40]:
+            session.submit([one])
+    with graphs.new("stopped") as session:
+        open_buckets(session)
+    for one in given[:40]:
+        with graphs.open("stopped") as session:
+            session.submit([one])
+
+    whole, stopped = graphs.records("whole"), graphs.records("stopped")
+    for stream in ("memberships", "buckets", "vocabulary", "focuses"):
+        assert timeless(stopped[stream]) == timeless(whole[stream])
+
+
+def test_how_the_responses_are_cut_into_batches_changes_no_bucket(graphs, given, replayed):
+    _, _, records = replayed
+    with graphs.new() as session:
+        open_buckets(session)
+        session.submit(given)
+
+    dropped = ("seq", "prev_seq", "rev", "at")
+    for stream in ("memberships", "buckets"):
+        cut = {one["id"]: one for one in records[stream]}
+        whole = graphs.latest(stream)
+        assert cut.keys() == whole.keys()
+        for key, one in whole.items():
+            assert {name: cut[key][name] for name in one if name not in dropped} == {
+                name: one[name] for name in one if name not in dropped
+            }
