@@ -123,7 +123,7 @@ def read_header(session: Folder, fd: int) -> Header:
 
 def batches(
     session: Folder, after: int = 0, *, known: tuple[int, int] | None = None
-) -> Iterator[Batch]:
+) -> Generator[Batch, None, None]:
     """The committed batches beyond seq `after`, in order; one part in memory at a time.
 
     Takes no lock: the active part is opened before the sealed ones are listed,
@@ -188,10 +188,12 @@ def _part(
             offset=0,
             batch=at.batch,
         )
-    _refuse_other(known, after, at.seq, (at.batch, header.chain), file)
+    _refuse_other(known, after, range(at.seq, at.seq + 1), (at.batch, header.chain), file)
     for block in journal.blocks(data, at):
-        _refuse_other(known, after, block.commit.last, (block.commit.batch, block.commit.crc), file)
-        if block.commit.last > after:
+        commit = block.commit
+        seqs = range(commit.first, commit.last + 1)
+        _refuse_other(known, after, seqs, (commit.batch, commit.crc), file)
+        if commit.last > after:
             yield Batch(block.commit, data[block.begin : block.middle])
         at = journal.position(block)
     if whole and at.offset != len(data):
@@ -222,9 +224,9 @@ def refuse_damage(data: bytes, file: str, at: Position, *, base: int = 0) -> Non
 
 
 def _refuse_other(
-    known: tuple[int, int] | None, after: int, seq: int, found: tuple[int, int], file: str
+    known: tuple[int, int] | None, after: int, seqs: range, found: tuple[int, int], file: str
 ) -> None:
-    if known and seq == after and found != known:
+    if known and after in seqs and (after != seqs[-1] or found != known):
         raise CorruptError(
             f"{file} has another history up to seq {after} than the one that was read before",
             hint="`varvite verify` says what was made from the other one",
