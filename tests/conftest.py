@@ -1,6 +1,18 @@
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Time decides nothing: machines are shared. A run of CI is the same run every time.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session", autouse=True)
