@@ -24,8 +24,8 @@ def fill(store: Store, *, records: int = 300) -> None:
     """Sessions search, odd (unknown streams and fields), speed, followed, nothing."""
     growing.graph(store, "search", records)
     _work(store)
-    _odd(store)
-    _speed(store)
+    odd(store, "odd")
+    speed(store, "speed")
     _followed(store)
     store.experiment("nothing", create=True, title="no record").close()
 
@@ -74,8 +74,9 @@ def _answer(session: GraphSession, packet_id: str, refs: list[str]) -> None:
     session.reject(more.candidates[0], decided_by="policy:none", why="the same again")
 
 
-def _odd(store: Store) -> None:
-    store.graph("odd", create=True, title=TEXT).close()
+def odd(store: Store, session_id: str) -> None:
+    """A graph session of revisions, unknown streams, unknown fields, and hard values."""
+    store.graph(session_id, create=True, title=TEXT).close()
     node = {"stream": "nodes", "id": "n1", "node_kind": "variable", "content": TEXT}
     batches: list[list[dict[str, Any]]] = [
         [node | {"score": 5e-324, "unknown": {"deep": [1, None, {"x": INT64_MAX}], "text": TEXT}}],
@@ -100,13 +101,15 @@ def _odd(store: Store) -> None:
             {"stream": "events", "type": "noted", "payload": [1, 2], "refs": {"ids": ["n1"]}},
         ],
     ]
-    for batch in batches:
-        append(store, "odd", batch)
+    with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (as in `append`)
+        for batch in batches:
+            writer.append(batch)
 
 
-def _speed(store: Store) -> None:
+def speed(store: Store, session_id: str) -> None:
+    """An experiment session of every record type, bad numbers and ties, that is finalized."""
     metric = Metric("total_ms", "ms")
-    with store.experiment("speed", metric=metric, create=True, level="fast") as session:
+    with store.experiment(session_id, metric=metric, create=True, level="fast") as session:
         for value in (10, 9.5, float("nan"), None, float("inf"), "fast", 9.5, -0.0, 0.0):
             session.append_record({"type": "run", "status": "keep", "metric": value})
         session.append_record({"type": "run", "status": "crash", "metric": -1})
