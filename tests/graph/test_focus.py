@@ -134,15 +134,18 @@ def test_a_closed_focus_is_left_alone_and_not_made_again(settled, make):
     assert queue.waiting(settled.look) == []
 
 
-def test_a_deferred_focus_is_rescored_and_neither_waits_nor_gets_packets(settled, make):
+def test_a_deferred_focus_waits_not_and_has_its_evidence_when_it_is_taken_up_again(settled, make):
     own = queue.waiting(settled.look)[0].focus_id
     settled.set_focus(own, status="deferred")
 
     receipt = settled.submit([make.hits("gcn_2")])
+    deferred = (queue.waiting(settled.look), settled.packets())
+    settled.set_focus(own, status="accepted")
+    (packet,) = settled.packets()
 
     assert receipt.touched["focuses"] == [own]
-    assert receipt.touched["packets"] == []
-    assert queue.waiting(settled.look) == []
+    assert deferred == ([], [])
+    assert [one["id"] for one in packet.evidence if one["new"]] == ["gcn_2"]
 
 
 def test_the_queue_is_bounded_and_what_falls_out_is_still_a_record(graphs):

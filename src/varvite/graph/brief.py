@@ -3,7 +3,6 @@
 from typing import Any
 
 from varvite.graph import due, focus, frontier, outbox, packets, queue, repair, status, steps
-from varvite.graph.packets import PENDING
 from varvite.graph.table import Record
 from varvite.session.kind import Read
 
@@ -61,7 +60,7 @@ def next_action(read: Read) -> str:
         return "resume"
     if repair.open_ones(read):
         return "assess: mend a draft that waits for repair"
-    if pending(read, 1):
+    if any(one.asks for one in queue.waiting(read)):
         return "assess: answer a pending packet"
     if next(frontier.waiting(read), None) is not None:
         return "frontier: lease a call and submit its answer"
@@ -69,15 +68,10 @@ def next_action(read: Read) -> str:
 
 
 def pending(read: Read, count: int) -> list[packets.Packet]:
-    """The pending packets of the focuses that wait, best first. Up to two reads a focus."""
-    found: list[packets.Packet] = []
-    for one in queue.waiting(read):
-        if len(found) >= count:
-            break
-        stored = packets.latest(read, one.focus_id)
-        if stored is not None and stored["status"] == PENDING:
-            found.append(packets.as_packet(stored))
-    return found
+    """The pending packets of the focuses that wait, best first. One read each, and the queue."""
+    asking = [one.focus_id for one in queue.waiting(read) if one.asks][:count]
+    stored = [packets.latest(read, one) for one in asking]
+    return [packets.as_packet(one) for one in stored if one is not None]
 
 
 def _most(count: int, size: int) -> int:

@@ -27,12 +27,9 @@ BUCKETS_MAX = 8
 """Buckets that one focus can be tied to."""
 OBLIGATION_IDS_MAX = 16
 """Open obligations that a focus names; it counts all."""
-READY_AT = 2
-"""New pieces of evidence from which a relation can be looked for."""
 
 PRIORITIES = ("high", "medium", "low")
 STATUSES = ("candidate", "accepted", "deferred", "closed")
-_NO_PACKET = frozenset({"closed", "deferred"})
 
 
 class FocusPlan(NamedTuple):
@@ -139,9 +136,9 @@ def rescore(
     if not touch.triggers:
         return None
     focus["evidence_refs"] = held.refs
-    _settle(focus, touch.triggers, parameters, at_seq)
+    _settle(focus, touch.triggers, at_seq)
     packet_id = ""
-    if held.entered and focus["status"] not in _NO_PACKET:
+    if held.entered:
         packet_id, packet = packets.record(focus_id, focus, held, before)
         focus |= {"packet_id": packet_id, "packets": packet["number"]}
         batch.add("packets", packet_id, packet)
@@ -153,22 +150,21 @@ def rescore(
 def _settle(
     focus: Record,
     triggers: list[tuple[str, str]],
-    parameters: Parameters,
     at_seq: int,
 ) -> None:
     trigger, ref = triggers[0]
     focus["triggers"] = list(dict.fromkeys(name for name, _ in triggers))
     focus["cause"] = {"trigger": trigger, "ref": ref}
     focus["touched_seq"] = at_seq
-    focus["score"] = scoring.score(focus, parameters.evidence)
+    focus["score"] = scoring.score(focus)
     focus["readiness"] = _readiness(focus)
 
 
 def _readiness(focus: Record) -> str:
     if focus["features"].get("human"):
         return "needs_human_review"
-    new = sum(bool(one["new"]) for one in focus["evidence_refs"])
-    return "ready_for_assess" if new >= READY_AT else "needs_expand"
+    ready = scoring.fresh(focus) >= scoring.READY_AT
+    return "ready_for_assess" if ready else "needs_expand"
 
 
 def change(

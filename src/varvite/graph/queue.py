@@ -18,11 +18,15 @@ _WAITING = frozenset({"candidate", "accepted"})
 
 
 class Waiting(NamedTuple):
-    """touched_seq breaks a tie: what was touched last comes first."""
+    """touched_seq breaks a tie: what was touched last comes first.
+
+    asks: its packet waits for an answer.
+    """
 
     score: float
     touched_seq: int
     focus_id: str
+    asks: bool
 
     def order(self) -> tuple[float, int, str]:
         return (-self.score, -self.touched_seq, self.focus_id)
@@ -39,7 +43,7 @@ def admit(batch: Batch, focus_id: str, fields: Record, bound: int) -> None:
     Reads the queue, and the focus that falls out, which is added to the batch.
     """
     others = [one for one in waiting(batch.read) if one.focus_id != focus_id]
-    own = Waiting(fields["score"], fields["touched_seq"], focus_id)
+    own = _entry(focus_id, fields)
     fields["queued"] = fields["status"] in _WAITING
     if not fields["queued"] or len(others) < bound:
         return
@@ -52,10 +56,16 @@ def admit(batch: Batch, focus_id: str, fields: Record, bound: int) -> None:
         batch.add("focuses", out, fallen | {"queued": False})
 
 
+def _entry(focus_id: str, focus: Record) -> Waiting:
+    """Evidence is new from when it enters a packet until that packet is assessed."""
+    asks = any(one["new"] for one in focus["evidence_refs"])
+    return Waiting(focus["score"], focus["touched_seq"], focus_id, asks)
+
+
 def _value(focus: Record, read: Read) -> bytes:
     entries = [one for one in waiting(read) if one.focus_id != focus["id"]]
     if focus["queued"]:
-        entries.append(Waiting(focus["score"], focus["touched_seq"], focus["id"]))
+        entries.append(_entry(focus["id"], focus))
         entries.sort(key=Waiting.order)
     return orjson.dumps([tuple(one) for one in entries])
 

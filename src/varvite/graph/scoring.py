@@ -15,29 +15,35 @@ WEIGHTS = {
     "controversy": 2.0,
     "overdue": 1.5,
     "pressure": 0.5,
-    "evidence": 1.0,
+    "evidence": 2.5,
     "bridge": 0.25,
 }
 PRESSURE_FULL = 4
 """Open obligations beyond which more of them press no harder."""
+READY_AT = 2
+"""New pieces of evidence from which a relation can be looked for."""
 
 
-def score(focus: Record, evidence_max: int) -> float:
+def score(focus: Record) -> float:
     """The focus's score from its features; rounded, so that it is the same everywhere."""
-    parts = _parts(focus, evidence_max)
+    parts = _parts(focus)
     return round(sum(WEIGHTS[name] * value for name, value in parts.items()), 6)
 
 
-def _parts(focus: Record, evidence_max: int) -> dict[str, float]:
+def fresh(focus: Record) -> int:
+    """How many pieces of its evidence are new."""
+    return sum(bool(one["new"]) for one in focus["evidence_refs"])
+
+
+def _parts(focus: Record) -> dict[str, float]:
     features: dict[str, Any] = focus["features"]
     coverage = [NEED[status] for status in features["coverage"].values()]
-    new = sum(bool(one["new"]) for one in focus["evidence_refs"])
     return {
         "priority": PRIORITY[focus["priority"]],
         "need": max(coverage, default=0.0),
         "controversy": float(features["controversy"]),
         "overdue": float(features["overdue"] > 0),
         "pressure": min(focus["open_obligations"], PRESSURE_FULL) / PRESSURE_FULL,
-        "evidence": new / evidence_max,
+        "evidence": min(fresh(focus), READY_AT) / READY_AT,
         "bridge": float(len(focus["bucket_ids"]) > 1),
     }
