@@ -130,7 +130,8 @@ class Folder:
     def close(self) -> None:
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
-            self.files.close(fd)
+            with suppress(OSError):  # nothing was written through it
+                self.files.close(fd)
 
     def folder(self, name: str) -> "Folder":
         return Folder(self.files, name, parent=self)

@@ -10,6 +10,7 @@ import platform
 import socket
 import time
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -85,7 +86,8 @@ class Lock:
 
     def release(self) -> None:
         if self._fd >= 0:
-            self._folder.files.close(self.let_go())
+            with suppress(OSError):  # closed all the same, and so unlocked
+                self._folder.files.close(self.let_go())
 
     def let_go(self) -> int:
         """The descriptor, which is the caller's to close."""

@@ -44,10 +44,10 @@ def create(
     """
     check({"title": title, "parameters": parameters})
     made = Identity(ids.uid(), ids.session_id(session_id), kind.name, title, now(), parameters)
-    if store.stat(session_id) is not None:
-        raise _exists(store, session_id)
     temporary = f".new-{made.uid}"
     with storing(f"creating {store.where(session_id)}"):
+        if store.stat(session_id) is not None:
+            raise _exists(store, session_id)
         try:
             store.make(temporary)
             with store.folder(temporary) as folder:
@@ -70,9 +70,10 @@ def _clear(store: Folder, name: str) -> None:
     with suppress(OSError):
         with store.folder(name) as folder:
             for each in folder.names():
-                if each != SEALED:
+                if each == SEALED:
+                    folder.files.rmdir(each, dir_fd=folder.fd)
+                else:
                     folder.remove(each)
-            folder.files.rmdir(SEALED, dir_fd=folder.fd)
         store.files.rmdir(name, dir_fd=store.fd)
 
 

@@ -88,6 +88,8 @@ def refuse_older(folder: Folder, header: Header, active: int | bytes) -> None:
         CorruptError
     """
     name = parts.sealed_name(header.first)
+    if parts.none_sealed(folder, header):
+        return
     with parts.sealed_folder(folder) as inside:
         packed = inside.stat(f"{name}.zst") is not None
         if not packed and inside.stat(name) is None:
@@ -150,8 +152,9 @@ def sweep(folder: Folder, header: Header) -> None:
             indexes.remove(folder, name)
         elif name.endswith(".tmp") or name == NEXT:
             folder.remove(name)
-    with parts.sealed_folder(folder) as sealed:
-        sealed.remove(parts.sealed_name(header.first))
+    if not parts.none_sealed(folder, header):
+        with parts.sealed_folder(folder) as sealed:
+            sealed.remove(parts.sealed_name(header.first))
 
 
 def seen_by(applied: Applied | None, identity: Identity, lock: Lock) -> int:

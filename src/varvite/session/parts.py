@@ -39,8 +39,11 @@ def sealed_name(first: int) -> str:
 def sealed(session: Folder, before: int | None = None) -> list[Sealed]:
     """The sealed parts in order, those that begin before seq `before` alone.
 
-    Where a part lies there plain and compressed, the plain one is named.
+    Where a part lies there plain and compressed, the plain one is named. None can
+    begin before seq 1, so the folder need not be there: git does not keep an empty one.
     """
+    if before == 1:
+        return []
     with sealed_folder(session) as folder:
         matches = [match for name in folder.names() if (match := _NAME.fullmatch(name))]
     found = {int(match[1]): match[0] for match in reversed(matches)}
@@ -61,6 +64,11 @@ def read_sealed(session: Folder, part: Sealed) -> bytes:
             return decompress(folder.read(f"{plain}.zst"), packed)
         except FileNotFoundError:
             raise CorruptError(f"{packed} is missing", file=packed, offset=0) from None
+
+
+def none_sealed(session: Folder, active: Header) -> bool:
+    """Whether the active part is the first, and git or a copy left out the empty folder."""
+    return active.first == 1 and session.stat(SEALED) is None
 
 
 def sealed_folder(session: Folder) -> Folder:

@@ -1,7 +1,7 @@
 """Reading a session beside its writer: no lock, no write permission, whole batches only."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import takewhile
 from typing import Self
 
@@ -146,8 +146,8 @@ class Reader:
         upto = header.position.seq
         if upto <= self.cursor:
             return []
-        beyond = parts.batches(self.folder, self.cursor)
-        return list(takewhile(lambda batch: batch.commit.last <= upto, beyond))
+        with closing(parts.batches(self.folder, self.cursor)) as beyond:
+            return list(takewhile(lambda batch: batch.commit.last <= upto, beyond))
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
         """Every committed batch beyond seq `after`. Reads history: not for continuation.
@@ -156,15 +156,16 @@ class Reader:
             CorruptError, StorageError
         """
         upto, last = self.position, after
-        for batch in parts.batches(self.folder, after):
-            last = batch.commit.last
-            yield batch
+        with closing(parts.batches(self.folder, after)) as found:
+            for batch in found:
+                last = batch.commit.last
+                yield batch
         if last < upto.seq:
             raise self._shorter(upto)
 
     def close(self) -> None:
-        with storing(f"closing {self.folder.path}"), ExitStack() as closing:
-            closing.callback(self.folder.close)
+        with storing(f"closing {self.folder.path}"), ExitStack() as last:
+            last.callback(self.folder.close)
             if self._fd >= 0:
                 fd, self._fd = self._fd, -1
                 self.folder.files.close(fd)

@@ -5,7 +5,7 @@ A named checkpoint: it reads all of the history, and someone asked for it.
 
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from varvite.clock import now
@@ -102,10 +102,11 @@ def _all(
     made = _Streams(folder, kind.private)
     try:
         made.begin(kind.streams)
-        for batch in parts.batches(folder):
-            _take(batch, identity, kind, index, made)
-            if progress:
-                progress(batch.commit.last, at.seq)
+        with closing(parts.batches(folder)) as batches:
+            for batch in batches:
+                _take(batch, identity, kind, index, made)
+                if progress:
+                    progress(batch.commit.last, at.seq)
         index.sync()
         made.sync()
         summary, faces = kind.summary(index.get), kind.faces(index.get)
@@ -166,9 +167,9 @@ class _Streams:
             self._folder.files.sync_data(fd)
 
     def close(self) -> None:
-        with ExitStack() as closing:
+        with ExitStack() as last:
             for fd in self._fds.values():
-                closing.callback(self._folder.files.close, fd)
+                last.callback(self._folder.files.close, fd)
 
     def publish(self) -> None:
         for stream in self._fds:

@@ -84,16 +84,14 @@ class Writer:
         self._synced_batch = 0
         self._state_due = 0.0
         self.files = store.files
-        with ExitStack() as held:
+        with storing(f"opening {store.where(session_id)}"), ExitStack() as held:
             self.folder = identities.open_folder(store, session_id)
             held.callback(self.folder.close)
             self.identity = identities.read(self.folder, writing=True)
-            with storing(f"opening {self.folder.path}"):
-                check_writable(self.folder.path, network=network)
+            check_writable(self.folder.path, network=network)
             self._lock = Lock.acquire(self.folder, what=session_id, wait_s=wait_s)
             held.callback(self._lock.release)
-            with storing(f"opening {self.folder.path}"):
-                self.index = Index(self.folder)
+            self.index = Index(self.folder)
             held.callback(self.index.close)
             self._open(held)
             self._held = held.pop_all()
@@ -101,15 +99,14 @@ class Writer:
 
     def _open(self, held: ExitStack) -> None:
         seen = opening.seen_by(self.index.applied(), self.identity, self._lock)
-        with storing(f"opening {self.folder.path}"):
-            self._active, self._streams, data = opening.active_part(
-                self.folder, self.identity, self.kind.private, seen=seen
-            )
-            held.callback(self._close_files)
-            opening.sweep(self.folder, self._active.header)
-            if self.folder.remove(state.Clean.FILE):
-                self.folder.sync()
-            opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
+        self._active, self._streams, data = opening.active_part(
+            self.folder, self.identity, self.kind.private, seen=seen
+        )
+        held.callback(self._close_files)
+        opening.sweep(self.folder, self._active.header)
+        if self.folder.remove(state.Clean.FILE):
+            self.folder.sync()
+        opening.catch_up(self.index, self.identity, self.kind, self._active, data, self.folder)
         at = self._active.position
         self._active.position = at._replace(epoch=at.epoch + 1)
         self.recovered = self._active.recovered
@@ -237,12 +234,14 @@ class Writer:
 
     def _guard(self) -> None:
         """See that lock and journal are still the ones we opened. Two stats."""
-        status = self.folder.stat(parts.ACTIVE)
+        with storing(f"looking at {self.folder.path}"):
+            status = self.folder.stat(parts.ACTIVE)
+            locked = self._lock.is_ours()
         ours = status and (status.st_ino, status.st_size) == (
             self._active.inode,
             self._active.position.offset,
         )
-        if not ours or not self._lock.is_ours():
+        if not ours or not locked:
             raise ForeignWriterError(f"{self.folder.path} changed under this writer")
 
     def _put(self, block: bytes, commit: Commit) -> None:
@@ -386,6 +385,8 @@ class Writer:
     def _publish_part(self, fd: int, first: int) -> None:
         self.files.sync(fd)
         name = parts.sealed_name(first)
+        if parts.none_sealed(self.folder, self._active.header):
+            self.folder.make(parts.SEALED)
         with parts.sealed_folder(self.folder) as sealed:
             if sealed.stat(name) is None:
                 self.folder.link(parts.ACTIVE, name, to=sealed)
@@ -430,7 +431,8 @@ class Writer:
                 if self._poison is None:
                     self._mark_clean()
             finally:
-                self._held.close()
+                with storing(f"closing {self.folder.path}"):
+                    self._held.close()
 
     def _mark_clean(self) -> None:
         if self._behind:

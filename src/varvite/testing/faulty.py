@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from varvite.disk.files import Files, Folder
 
@@ -47,17 +47,23 @@ class Fail:
 
 @dataclass
 class Kill:
-    """End the process before operation `at`, or after it; every later one raises too."""
+    """End the process at operation `at`; every later one raises too.
+
+    when: before it is done, after it, or half-way where it is a write.
+    """
 
     at: int
-    after: bool = False
+    when: Literal["before", "half", "after"] = "before"
 
     def __call__(self, number: int, _operation: str, do: Callable[[], _Made]) -> _Made:
         if number < self.at:
             return do()
-        if self.after and number == self.at:
+        if self.when != "before" and number == self.at:
             do()
         raise Crash(f"at operation {self.at}")
+
+    def writes(self, number: int, size: int) -> int:
+        return size // 2 if self.when == "half" and number == self.at else size
 
 
 class Faulty(Files):
@@ -108,6 +114,8 @@ class Faulty(Files):
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         part = data[: self.write_at_most]
+        if isinstance(self.fault, Kill):
+            part = part[: self.fault.writes(len(self.seen) + 1, len(part))]
         return self._do("write", lambda: Files.write(self, fd, part))
 
     def truncate(self, fd: int, size: int) -> None:
