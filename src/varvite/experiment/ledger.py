@@ -12,7 +12,7 @@ runs begin anew, in a new segment. Numbers of runs and segments are never used t
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 
@@ -22,6 +22,8 @@ from varvite.session.kind import Entry, Read
 SESSION, SEGMENT, KEPT, LOG = "experiment", "experiment_segment", "experiment_kept", "foreign_log"
 LOG_READ, STATUS_CHANGED = "log_read", "status_changed"
 _ONLY = "session"
+
+_State = TypeVar("_State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,27 @@ def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
 
 
 def session_state(read: Read) -> SessionState:
-    stored = _stored(read(SESSION, _ONLY))
-    if stored is None:
+    value = read(SESSION, _ONLY)
+    if value is None:
         return SessionState()
+    return _last_session.of(value) or _session_of(value)
+
+
+def _session_of(value: bytes) -> SessionState:
+    stored = orjson.loads(value)
     definition, declared = (Definition(**stored.pop(name)) for name in ("definition", "declared"))
     return SessionState(definition=definition, declared=declared, **stored)
 
 
 def segment_state(read: Read, segment: int) -> SegmentState | None:
-    stored = _stored(read(SEGMENT, str(segment)))
-    if stored is None:
+    value = read(SEGMENT, str(segment))
+    if value is None:
         return None
+    return _last_segment.of(value) or _segment_of(value)
+
+
+def _segment_of(value: bytes) -> SegmentState:
+    stored = orjson.loads(value)
     runs: dict[str, Any] = {name: _run_entry(stored.pop(name)) for name in _POINTERS}
     return SegmentState(definition=Definition(**stored.pop("definition")), **runs, **stored)
 
@@ -262,12 +274,32 @@ def _counted(statuses: dict[str, int], status: str) -> dict[str, int]:
     return statuses | {status: statuses.get(status, 0) + 1}
 
 
+class _Last(Generic[_State]):
+    """The state encoded last: within a batch the next record reads back those very bytes."""
+
+    def __init__(self) -> None:
+        self._made: tuple[bytes, _State] | None = None
+
+    def encode(self, state: _State) -> bytes:
+        value = orjson.dumps(state)
+        self._made = value, state
+        return value
+
+    def of(self, value: bytes) -> _State | None:
+        made = self._made
+        return made[1] if made and made[0] is value else None
+
+
+_last_session: _Last[SessionState] = _Last()
+_last_segment: _Last[SegmentState] = _Last()
+
+
 def _session(state: SessionState) -> Entry:
-    return SESSION, _ONLY, orjson.dumps(state)
+    return SESSION, _ONLY, _last_session.encode(state)
 
 
 def _segment(state: SegmentState) -> Entry:
-    return SEGMENT, str(state.segment), orjson.dumps(state)
+    return SEGMENT, str(state.segment), _last_segment.encode(state)
 
 
 def _stored(value: bytes | None) -> dict[str, Any] | None:
