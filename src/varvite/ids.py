@@ -1,9 +1,9 @@
 """Which names are allowed, and how the ids that we make are made."""
 
 import hashlib
+import os
 import re
 import unicodedata
-import uuid
 
 from varvite.errors import InvalidIdError
 
@@ -11,6 +11,7 @@ SESSION_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 STREAM = re.compile(r"[a-z][a-z0-9_]{0,63}")
 RECORD_ID_BYTES_MAX = 256
 _DIGEST_CHARS = 16
+_UID_BYTES = 16
 
 
 def session_id(text: str) -> str:
@@ -50,4 +51,4 @@ def derived(prefix: str, *key: str) -> str:
 
 def uid() -> str:
     """A new random identity: 32 hex digits."""
-    return uuid.uuid4().hex
+    return os.urandom(_UID_BYTES).hex()
