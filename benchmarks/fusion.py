@@ -1,5 +1,6 @@
 """The peer: Fusion's SQLite schema of experiment sessions, as the mission gives it."""
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -46,7 +47,7 @@ class Fusion:
         self.db.execute("begin immediate")
         (seq,) = self.db.execute(_NEXT).fetchone()
         rows = [
-            (f"run_{number:032x}", number, orjson.dumps(record).decode(), _AT)
+            (os.urandom(16).hex(), number, orjson.dumps(record).decode(), _AT)
             for number, record in enumerate(records, seq)
         ]
         self.db.executemany(_INSERT, rows)
