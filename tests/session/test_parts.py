@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import pytest
 import zstandard
@@ -107,13 +108,25 @@ def test_reading_from_a_cursor_opens_only_the_parts_beyond_it(store, session, se
     assert found == [7, 8, 10]
 
 
-def test_a_session_without_its_folder_of_parts_says_so(store, session):
-    (session / "journal").rmdir()
+def test_a_session_without_its_folder_of_parts_says_so(store, sealed):
+    shutil.rmtree(sealed)
 
     with pytest.raises(CorruptError, match="missing"):
         notes.journal(store)
     with pytest.raises(CorruptError, match="missing"):
         notes.writer(store)
+
+
+def test_a_session_that_sealed_nothing_needs_no_folder_of_parts(store, session):
+    (session / "journal").rmdir()
+
+    with notes.writer(store) as writer:
+        writer.append([notes.note("one more")])
+        writer.seal()
+        writer.append([notes.note("and one")])
+
+    assert len(list((session / "journal").iterdir())) == 1
+    assert notes.journal(store)[-1][1] == ["and one"]
 
 
 def test_a_session_without_its_active_part_says_so(store, session):

@@ -92,7 +92,7 @@ def _own(session: Folder, part: Part, uid: str) -> Part:
 def _older(session: Folder, active: Part) -> CorruptError | None:
     """Find fault with an active part that begins no later than a sealed one."""
     header, file = active.header, session.where(active.name)
-    if header is None:
+    if header is None or parts.none_sealed(session, header):
         return None
     last = max((part.first for part in parts.sealed(session)), default=0)
     if last > header.first:
