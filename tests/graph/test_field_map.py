@@ -6,6 +6,7 @@ import pytest
 
 from varvite.errors import InputError, LimitError, MalformedInputError, StateConflictError
 from varvite.graph import payloads
+from varvite.graph.bucket import Bucket, Facts
 from varvite.graph.membership import QUEUE_MAX
 from varvite.session.rebuild import rebuild
 
@@ -156,6 +157,14 @@ def test_a_node_that_waits_is_settled_by_a_repeat_that_names_its_bucket(graphs, 
     assert field_map(graphs)["new_bucket_candidates"] == []
 
 
+def test_a_node_that_is_ambiguous_leaves_what_it_may_be_in_for_what_is_named(graphs, place):
+    place([hit("a", SIZE)], [hit("a", SIZE, bucket_ids=["nodes"])], assign_at=1.0, ambiguous_at=0.1)
+
+    member = stands(graphs)["a"]
+    assert (member["state"], member["bucket_ids"]) == ("assigned", ["nodes"])
+    assert field_map(graphs)["ambiguous"] == []
+
+
 def test_a_node_from_before_the_first_bucket_is_placed_once_it_is_named(graphs):
     with graphs.new() as session:
         session.submit([hits(hit("a", SIZE), name="1")])
@@ -221,6 +230,14 @@ def test_exemplars_are_the_nodes_most_like_the_bucket_and_the_earlier_of_equals(
     order = sorted(members.values(), key=lambda one: (-one["scores"][0], one["seq"]))
     expected = [{"node_id": one["node_id"], "score": one["scores"][0]} for one in order[:4]]
     assert stands(graphs, "buckets")["size"]["exemplars"] == expected
+
+
+def test_of_equals_the_earlier_exemplar_comes_first():
+    bucket = Bucket("b", "b")
+    for node_id, score in (("a", 1), ("b", 2), ("c", 1), ("d", 2), ("e", 1)):
+        bucket.take(node_id, Facts(), score, keep=4)
+
+    assert bucket.exemplars == [("b", 2), ("d", 2), ("a", 1), ("c", 1)]
 
 
 @pytest.mark.parametrize(
@@ -376,6 +393,8 @@ def test_the_file_shows_every_bucket_as_of_its_cursor(graphs, place):
     (receipt,) = place([hit("a", SIZE), hit("b", NEITHER)])
 
     shown = field_map(graphs)
+    with graphs.open() as session:
+        assert session.field_map().items() <= shown.items()
     size = stands(graphs, "buckets")["size"]
     assert shown["cursor"] == receipt.cursor
     assert [bucket["id"] for bucket in shown["buckets"]] == ["size", "nodes"]

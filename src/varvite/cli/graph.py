@@ -36,6 +36,7 @@ STDIN = "-"
         "packets": "varvite.cli.going_on:packets",
         "assess": "varvite.cli.going_on:assess",
         "drop": "varvite.cli.going_on:drop",
+        "buckets": "varvite.cli.buckets:buckets",
         "focus": "varvite.cli.focus:focus",
         "obligations": "varvite.cli.obligations:obligations",
         "frontier": "varvite.cli.frontier:frontier",

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from varvite.disk.files import Folder
 from varvite.errors import InputError, StaleIndexError
-from varvite.graph import brief, due, focus, queue
+from varvite.graph import brief, due, face, focus, queue
 from varvite.graph.packets import Packet
 from varvite.graph.table import Record
 from varvite.session import identity as identities
@@ -58,6 +58,10 @@ class Looking:
         return brief.brief(
             self.read, head | {"cursor": self.cursor} | self._summary(self.read), size=size
         )
+
+    def field_map(self) -> dict[str, Any]:
+        """What `field_map.json` shows, as of the cursor. Costs a lookup a bucket."""
+        return face.face(self.read)
 
     def packets(self, count: int) -> list[Packet]:
         return brief.pending(self.read, count)

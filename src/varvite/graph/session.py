@@ -221,6 +221,10 @@ class GraphSession(Work):
                 self._append(plan.records + self._focuses(plan, cursor).records, None, cursor)
         return made.id
 
+    def field_map(self) -> dict[str, Any]:
+        """What `field_map.json` shows, as of the cursor. Costs a lookup a bucket."""
+        return face.face(self.look)
+
     def submit_file(
         self, file: str, *, query: str | None = None, responses_per_batch: int = RESPONSES_PER_BATCH
     ) -> Iterator[SubmitReceipt]:
