@@ -11,7 +11,13 @@ import pytest
 
 import varvite
 from varvite.disk.files import Files, Folder
-from varvite.errors import CorruptError, InputError, InvalidIdError, SessionNotFoundError
+from varvite.errors import (
+    CorruptError,
+    InputError,
+    InvalidIdError,
+    QueryError,
+    SessionNotFoundError,
+)
 from varvite.graph.session import GRAPH
 from varvite.query import catalog
 from varvite.query.snapshot import Snapshot
@@ -556,3 +562,16 @@ def test_a_manifest_that_is_swept_while_it_is_looked_for_is_looked_for_again(sto
         monkeypatch.setattr(manifest, "latest", lambda store: next(found, None) or real(store))
 
         assert manifest.load(folder).generation == 2
+
+
+def test_a_stream_without_contract_is_there_once_a_session_asked_has_a_record_of_it(store):
+    append(store, "a", [note()])
+    append(store, "b", [note()])
+    append(store, "b", [{"stream": "weather", "sun": True}])
+
+    for _ in range(2):
+        assert len(store.sql("from streams.weather")) == 1
+        assert store.sql("from streams.weather", as_of={"b": 1}).rows() == []
+        with pytest.raises(QueryError, match="weather does not exist"):
+            store.sql("from streams.weather", sessions=["a"])
+        store.compact()

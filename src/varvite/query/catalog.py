@@ -12,6 +12,7 @@ from varvite import ids
 from varvite.clock import format_utc
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, InputError, NotASessionError, SessionNotFoundError
+from varvite.segments.ends import cut_short
 from varvite.segments.manifest import Manifest, Segment
 from varvite.session import identity as identities
 from varvite.session import listing, parts
@@ -193,7 +194,10 @@ def _check_cursor(store: Folder, one: SessionAt, cursor: int) -> None:
     if cursor == one.cursor:
         return
     with reopened(store, one) as session:
-        inside = next(iter(parts.batches(session, cursor))).commit
+        beyond = next(iter(parts.batches(session, cursor)), None)
+        if beyond is None:
+            raise cut_short(session)
+        inside = beyond.commit
     if inside.first <= cursor:
         raise InputError(
             f"{name} has no cursor {cursor}: a batch goes from {inside.first} to {inside.last}",

@@ -13,6 +13,7 @@ import orjson
 from varvite.errors import QueryError
 
 STREAMS = "streams"
+_OURS = frozenset({"", "main"})
 _LISTING_FUNCTIONS = frozenset({"duckdb_views", "duckdb_tables", "duckdb_columns"})
 _INDIRECT_FUNCTIONS = frozenset({"query", "query_table"})
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -54,7 +55,10 @@ def named(con: duckdb.DuckDBPyConnection, sql: str) -> Named:
     for node in nodes:
         if node.get("type") == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
-            (found.streams if schema == STREAMS else found.views).add(name)
+            if schema == STREAMS:
+                found.streams.add(name)
+            elif schema in _OURS:
+                found.views.add(name)
     return found
 
 

@@ -137,9 +137,10 @@ class Snapshot:
             self.make_all()
 
     def streams(self) -> set[str]:
-        """All streams that have a contract, a segment or a line in the tail."""
-        segments = {segment.stream for segment in self.manifest.segments}
-        return set(CONTRACTS) | segments | self._held_streams()
+        """All streams that have a contract, or a record in a session asked, at any moment."""
+        asked = {one.identity.uid for one in self.sessions}
+        segments = (one for one in self.manifest.segments if not asked.isdisjoint(one.sessions))
+        return set(CONTRACTS) | {one.stream for one in segments} | self._held_streams()
 
     def _held_streams(self) -> set[str]:
         """The streams that may have rows of this snapshot."""

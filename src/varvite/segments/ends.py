@@ -8,7 +8,7 @@ from varvite.errors import CorruptError, VarviteError
 from varvite.segments.manifest import Through
 from varvite.segments.plan import End
 from varvite.session import identity as identities
-from varvite.session import listing, parts
+from varvite.session import journal, listing, parts
 from varvite.session.parts import Batch
 from varvite.session.reader import Reader
 
@@ -73,3 +73,13 @@ def batches_between(session: Folder, through: Through | None, upto: int) -> Iter
         yield batch
         if batch.commit.last >= upto:
             return
+    raise cut_short(session)
+
+
+def cut_short(session: Folder) -> CorruptError:
+    """The damage at which the active part ends, though batches beyond it were committed."""
+    data, file = parts.read_active(session), session.where(parts.ACTIVE)
+    at = journal.read_header(data, file).position
+    for block in journal.blocks(data, at):
+        at = journal.position(block)
+    return parts.damaged(file, at)
