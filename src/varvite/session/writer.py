@@ -253,6 +253,7 @@ class Writer:
         try:
             if commit.level == "durable":
                 self._sync_data()
+            self._behind = True
             at = self._active.position
             self._active.position = Position(
                 commit.last, commit.batch, commit.crc, at.epoch, at.offset + len(block)
@@ -314,7 +315,6 @@ class Writer:
         self, commit: Commit, groups: Mapping[str, list[bytes]], entries: dict[bytes, bytes]
     ) -> None:
         """Bring stream files, index and state up to a commit, which stands whatever fails here."""
-        self._behind = True
         try:
             self._streams.append(groups)
             self.index.apply(entries, projecting.applied(self.identity.uid, commit))
