@@ -6,7 +6,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from gaia_environments import Cli, OLD, ROOT, VERSION, make
+from gaia_environments import OLD, ROOT, VERSION, Cli, make
 
 from varvite.gaia.worker import Worker
 

@@ -15,6 +15,10 @@ from pathlib import Path
 
 LIVE, WORK = Path(sys.argv[1]), Path(sys.argv[2])
 VOLATILE = re.compile(rb'("(compiled_at|created_at|timestamp)": )"[^"]*"')
+OTHERS = {"uv.lock", "tactics.jsonl"}
+"""uv brings its lock up to date by itself; Gaia's log is written after what it tells of, and
+its temporary files are left by whoever dies with one open.
+"""
 DIED = 9
 
 
@@ -65,7 +69,7 @@ def die_at(number, root):
 def look(root):
     found = {}
     for path in sorted(root.rglob("*")):
-        if path.is_file() and path.name not in {"uv.lock", "tactics.jsonl"}:
+        if path.is_file() and path.name not in OTHERS and path.suffix != ".tmp":
             data = VOLATILE.sub(rb"\1-", path.read_bytes())
             found[str(path.relative_to(root))] = hashlib.sha256(data).hexdigest()
     return found
@@ -107,17 +111,14 @@ def trial(run, template, name, arguments, number):
 
 def main():
     run = load()
-    run("probe", {})
-    import gaia.engine.authoring
-    import gaia.engine.inquiry
-    import gaia.engine.packaging  # noqa: F401
-
     request = json.load(sys.stdin)
+    warm = shutil.copytree(request["template"], WORK / "warm-gaia")
+    run(request["call"], {"path": str(warm)} | request["arguments"])
     found, number = [], 1
     while not found or found[-1]["died"]:
         found.append(trial(run, request["template"], request["call"], request["arguments"], number))
         number += 1
-    print(json.dumps(found))
+    sys.stdout.write(json.dumps(found))
 
 
 main()

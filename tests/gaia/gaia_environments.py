@@ -33,7 +33,9 @@ def interpreter():
 def is_new_enough(python):
     asked = "import sys; sys.exit(sys.version_info < (3, 12))"
     try:
-        return subprocess.run([python, "-c", asked], capture_output=True).returncode == 0
+        return (
+            subprocess.run([python, "-c", asked], capture_output=True, check=False).returncode == 0
+        )
     except OSError:
         return False
 
@@ -71,6 +73,7 @@ def run(command):
         capture_output=True,
         text=True,
         timeout=INSTALL_TIMEOUT_S,
+        check=False,
     )
     if made.returncode:
         why = made.stderr.strip()[-400:]
@@ -88,5 +91,11 @@ class Cli:
         program = str(Path(self.python).parent / "gaia")
         env = dict(os.environ) | {"GAIA_NO_UPDATE_CHECK": "1"} | environment
         return subprocess.run(
-            [program, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=240
+            [program, *arguments],
+            cwd=cwd,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
         )

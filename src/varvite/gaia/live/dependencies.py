@@ -7,7 +7,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from . import files, package, probing
 from .cost import Meter
@@ -38,7 +37,7 @@ def add(target: Package, root: str, meter: Meter) -> bool:
     """
     name = package.read(root).name
     relative = os.path.relpath(root, target.root)
-    if _is_added(_config(target), name, relative):
+    if _is_added(target, name, root):
         return False
     kept = [target.pyproject, os.path.join(target.root, "uv.lock")]
     before = {file: files.read(file) for file in kept}
@@ -48,7 +47,7 @@ def add(target: Package, root: str, meter: Meter) -> bool:
             text = as_path_source((files.read(target.pyproject) or b"").decode(), name, relative)
             files.replace(target.pyproject, text.encode())
             _lock(uv, target.root)
-        if not _is_added(_config(target), name, relative):
+        if not _is_added(target, name, root):
             refuse("source_rewrite", f"{name} could not be made a path source")
     except BaseException:
         for file, data in before.items():
@@ -64,15 +63,17 @@ def _put_back(file: str, data: bytes | None) -> None:
         files.replace(file, data)
 
 
-def _config(target: Package) -> dict[str, Any]:
-    return tomllib.loads((files.read(target.pyproject) or b"").decode())
-
-
-def _is_added(config: dict[str, Any], name: str, relative: str) -> bool:
+def _is_added(target: Package, name: str, root: str) -> bool:
+    config = tomllib.loads((files.read(target.pyproject) or b"").decode())
     listed = config.get("project", {}).get("dependencies", [])
     source = config.get("tool", {}).get("uv", {}).get("sources", {}).get(name, {})
     depends = any(re.split(r"[ <>=!~;\[@]", one, maxsplit=1)[0] == name for one in listed)
-    return depends and isinstance(source, dict) and source.get("path") == relative
+    path = source.get("path") if isinstance(source, dict) else None
+    return depends and path is not None and _same(os.path.join(target.root, path), root)
+
+
+def _same(left: str, right: str) -> bool:
+    return os.path.realpath(left) == os.path.realpath(right)
 
 
 def _add(target: str, root: str) -> None:
