@@ -407,6 +407,19 @@ def test_the_file_shows_every_bucket_as_of_its_cursor(graphs, place):
     ]
 
 
+def test_the_file_may_lag_and_never_shows_more_or_less_than_its_cursor_says(graphs):
+    with graphs.new() as session:
+        open_both(session)
+        for name in "abc":
+            session.submit([hits(hit(name, SIZE), name=name)])
+        shown, cursor = field_map(graphs), session.cursor
+
+    records = [one for one in graphs.records()["buckets"] if one["seq"] <= shown["cursor"]]
+    standing = {one["id"]: one["seq"] for one in records}
+    assert shown["cursor"] <= cursor
+    assert {one["id"]: one["updated_seq"] for one in shown["buckets"]} == standing
+
+
 def test_a_rebuild_makes_the_same_index_and_the_same_file(graphs, place):
     place(
         [hit("a", SIZE), hit("b", NEITHER)], [hit("c", BOTH), hit("b", NODES, bucket_ids=["nodes"])]

@@ -406,7 +406,7 @@ def test_a_hit_costs_one_lookup_where_it_is_known_and_two_where_it_is_new(graphs
     new = [make.variable(f"gcn_{number}") for number in range(100, 130)]
     with graphs.new() as session:
         session.submit([make.payload(make.search(*known), "a")])
-        reads = Reads(session._read)
+        reads = Reads(session.look)
         landscape.plan([make.payload(make.search(*known, *new), "b")], reads)
 
     counts = {table: reads.asked.count(table) for table in set(reads.asked)}
