@@ -187,6 +187,8 @@ def test_of_equals_the_one_touched_last_comes_first(graphs):
 def test_a_bucket_has_room_for_so_many_focuses_and_says_so(graphs):
     with graphs.new(focuses_per_bucket=2) as session:
         session.open_bucket("Scaling", bucket_id="b")
+        for n in range(9):
+            session.open_bucket(f"bucket number {n}", bucket_id=str(n), role="out_of_scope")
         own = session.open_focus("question?", bucket_ids=["b"])
         with pytest.raises(LimitError) as caught:
             session.open_focus("one more?", bucket_ids=["b"])
@@ -200,6 +202,21 @@ def test_a_bucket_has_room_for_so_many_focuses_and_says_so(graphs):
             session.set_focus(own, status="candidate")
 
     assert (caught.value.limit, caught.value.hint) == (2, "close one of them")
+
+
+def test_a_focus_begins_with_the_exemplars_of_its_buckets(graphs, make):
+    with graphs.new(exemplars=2) as session:
+        session.open_bucket("Scaling", bucket_id="b")
+        session.submit([make.hits("gcn_1", "gcn_2", "gcn_3")])
+        own = session.open_focus("what of it?", bucket_ids=["b"], priority="high")
+        packet = session.packets()[0]
+        found = focus.load(session.look, own)
+        with pytest.raises(RecordNotFoundError):
+            session.open_focus("what of nothing?", bucket_ids=["none"])
+
+    assert (packet.focus_id, len(packet.evidence)) == (own, 2)
+    assert {one["content"] for one in packet.evidence} <= {f"what gcn_{n} says" for n in (1, 2, 3)}
+    assert found["features"]["coverage"] == {"b": graphs.latest("buckets")["b"]["coverage_status"]}
 
 
 def test_the_same_question_is_the_same_focus(graphs):

@@ -198,13 +198,17 @@ def open_focus(
     at_seq: int,
     *,
     bucket_ids: Sequence[str] = (),
+    nodes: Iterable[Record] = (),
     focus_id: str | None = None,
     **fields: Any,
 ) -> str:
     """Open a focus, or change the one that asks the same; returns its id.
 
+    nodes: evidence that it begins with.
+
     Raises:
         InputError: no question, or a word that is none.
+        RecordNotFoundError: a bucket that is not open.
         LimitError: too many buckets, or a bucket with too many focuses.
     """
     if not question.strip():
@@ -214,7 +218,7 @@ def open_focus(
     focus = stored or _fresh(question.strip(), [])
     _tie(focus, own, bucket_ids, batch.read, parameters)
     focus |= checked(fields)
-    touch = Touch(focus, [("opened", own)])
+    touch = Touch(focus, [("opened", own)], {node["id"]: node for node in nodes})
     rescore(batch, own, touch, parameters, at_seq)
     return own
 
@@ -240,6 +244,21 @@ def _tie(
                 limit=parameters.focuses_per_bucket,
             )
     focus["bucket_ids"] = tied
+    for bucket_id in bucket_ids:
+        focus["features"]["coverage"][bucket_id] = face(read, bucket_id)["coverage_status"]
+
+
+def face(read: Read, bucket_id: str) -> Record:
+    """A bucket as it stands.
+
+    Raises:
+        RecordNotFoundError
+    """
+    from varvite.graph import bucket
+
+    if read(bucket.BUCKET, bucket_id) is None:
+        raise RecordNotFoundError(f"no bucket {bucket_id[:80]!r}", hint="open it first")
+    return bucket.face(read, bucket_id)
 
 
 def checked(fields: Mapping[str, Any]) -> Record:

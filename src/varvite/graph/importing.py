@@ -4,7 +4,6 @@ Each line of the log is one batch, and carries the place that it reaches: stoppe
 any of them, an import goes on from there.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -36,7 +35,7 @@ class GrowthReport:
 
     source: str
     lines: int = 0
-    decisions: Counter[str] = field(default_factory=Counter)
+    decisions: dict[str, int] = field(default_factory=dict)
     candidates: int = 0
     demotions: int = 0
     unknown: list[str] = field(default_factory=list)
@@ -90,12 +89,13 @@ def _event(
         report.candidates += 1
     undone = _undo(batch, source, record, report)
     report.demotions += len(undone)
-    report.decisions[record["decision"]] += 1
-    if not record["known"] and record["decision"] not in report.unknown:
-        report.unknown.append(record["decision"])
+    kind = record["decision"]
+    report.decisions[kind] = report.decisions.get(kind, 0) + 1
+    if not record["known"] and kind not in report.unknown:
+        report.unknown.append(kind)
     payload = {"source": source, "line": record["source_line"], "reached": cursor}
     refs = filled(candidates=made or None, decisions=undone or None, event_id=record["event_id"])
-    batch.event(PREFIX + record["decision"], payload | {"event": record["event"]}, refs)
+    batch.event(PREFIX + kind, payload | {"event": record["event"]}, refs)
 
 
 def _accept(batch: Batch, source: str, record: Record) -> str:

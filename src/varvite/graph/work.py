@@ -111,13 +111,17 @@ class Work:
     ) -> str:
         """Open a focus on some buckets, or change the one of this id or question.
 
-        An accepted one is planned to become Gaia's focus.
+        It begins with the exemplars of its buckets as evidence, each of them read by its
+        id. An accepted one is planned to become Gaia's focus.
 
         Raises:
             InputError, LimitError
+            RecordNotFoundError: a bucket that is not open.
         """
         fields: Record = {"priority": priority, "status": status, "rationale": rationale}
         fields |= {"suggested_queries": list(suggested_queries) or None}
+        faces = [focus.face(self.look, one) for one in bucket_ids]
+        exemplars = [one["node_id"] for face in faces for one in face["exemplars"]]
 
         def plan(batch: Batch) -> str:
             own = focus.open_focus(
@@ -126,6 +130,7 @@ class Work:
                 self.parameters,
                 self.cursor,
                 bucket_ids=bucket_ids,
+                nodes=self.nodes(dict.fromkeys(exemplars)),
                 focus_id=focus_id,
                 **fields,
             )
