@@ -83,4 +83,3 @@ def test_an_exception_at_any_line_of_an_append_leaves_all_of_the_batch_or_none(
     kept = notes.index_items(store)
     notes.rebuild(store)
     assert notes.index_items(store) == kept
-

@@ -148,6 +148,8 @@ def _streams_of_journal(store: Folder) -> dict[str, bytes]:
     with store.folder(notes.SESSION) as session:
         for batch in parts.batches(session):
             for line in batch.lines():
-                name = f"{orjson.loads(line)['stream']}.jsonl"
-                found[name] = found.get(name, b"") + line + b"\n"
+                stream = orjson.loads(line)["stream"]
+                if stream != notes.HIDDEN:
+                    name = f"{stream}.jsonl"
+                    found[name] = found.get(name, b"") + line + b"\n"
     return found
