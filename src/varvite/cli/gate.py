@@ -1,5 +1,7 @@
 """`varvite graph accept | project | promote | demote | reject | defer`: what reaches Gaia."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -26,15 +28,23 @@ def gaia_options(command: Command) -> Command:
     return package(python(command))
 
 
-def _port(session_id: str, package: str | None, python: str | None) -> "GaiaPort | None":
+@contextmanager
+def _port(session_id: str, package: str | None, python: str | None) -> "Iterator[GaiaPort | None]":
+    """The way to the package, closed at the end; none where no package was named."""
     if package is None:
-        return None
+        yield None
+        return
     from varvite.gaia.find import find
 
     port = find(python=python, owner=session_id)
-    if port.probe().failure is None:
-        port.open_package(package)
-    return port
+    try:
+        if port.probe().failure is None:
+            port.open_package(package)
+        yield port
+    finally:
+        close = getattr(port, "close", None)
+        if close is not None:
+            close()
 
 
 @click.command(cls=Verb)
@@ -70,8 +80,10 @@ def project(
     wait_s: float,
 ) -> None:
     """Bring what was planned into the Gaia package, and finish what was begun."""
-    gaia = _port(session_id, package, gaia_python)
-    with writing(settings, session_id, wait_s, gaia=gaia) as session:
+    with (
+        _port(session_id, package, gaia_python) as gaia,
+        writing(settings, session_id, wait_s, gaia=gaia) as session,
+    ):
         made = session.project(limit, check=check)
         row = {"session_id": session_id, "cursor": session.cursor}
         show(settings, Answer.one(row | made._asdict()))
@@ -101,8 +113,10 @@ def promote(
     wait_s: float,
 ) -> None:
     """Let a candidate become stable knowledge, if the gate lets it; a refusal is recorded."""
-    gaia = _port(session_id, package, gaia_python)
-    with writing(settings, session_id, wait_s, gaia=gaia) as session:
+    with (
+        _port(session_id, package, gaia_python) as gaia,
+        writing(settings, session_id, wait_s, gaia=gaia) as session,
+    ):
         made = session.promote(
             candidate_id, decided_by=decided_by, why=why, verb=verb, p_e_given_h=p_e_given_h
         )
@@ -130,8 +144,10 @@ def demote(
     wait_s: float,
 ) -> None:
     """Take back a promotion; the decision supersedes the earlier one."""
-    gaia = _port(session_id, package, gaia_python)
-    with writing(settings, session_id, wait_s, gaia=gaia) as session:
+    with (
+        _port(session_id, package, gaia_python) as gaia,
+        writing(settings, session_id, wait_s, gaia=gaia) as session,
+    ):
         made = session.demote(candidate_id, decided_by=decided_by, why=why)
         shown = {name: made[name] for name in (*_COLUMNS, "gate") if name in made}
         show(settings, Answer.one(shown | {"cursor": session.cursor}))
