@@ -1,0 +1,23 @@
+import pytest
+
+from varvite.testing import notes
+from varvite.testing.memory import memory_path
+
+
+@pytest.fixture
+def tmp_path():
+    """In memory: these tests open hundreds of sessions."""
+    with memory_path() as path:
+        yield path
+
+
+@pytest.fixture
+def store(tmp_path):
+    with notes.store(tmp_path / "store") as folder:
+        yield folder
+
+
+@pytest.fixture
+def session(store, tmp_path):
+    """The path of the session's directory."""
+    return tmp_path / "store" / notes.SESSION
