@@ -36,7 +36,7 @@ class Packet(NamedTuple):
 class Window(NamedTuple):
     """What a focus's packet shows, in the order of arrival: refs with scores, and texts.
 
-    displaced: refs of new evidence that better evidence took the place of.
+    displaced: refs that were shown as new, and that better evidence took the place of.
     entered: the ids of new evidence that is in it.
     """
 
@@ -74,15 +74,24 @@ def window(
     refs: list[Record], shown: list[Record], nodes: Iterable[Record], parameters: Parameters
 ) -> Window:
     """The best of what was shown (`refs` beside `shown`) and of the nodes that are new."""
-    met = {ref["node_id"]: (ref, text) for ref, text in zip(refs, shown, strict=True)}
-    fresh = {}
-    for node in nodes:
-        ref, text = _ref(node), _evidence(node, parameters.excerpt_chars)
-        fresh[node["id"]] = met[node["id"]] = (ref, text)
-    ranked = sorted(met, key=lambda one: (not met[one][0]["new"], -met[one][0]["score"]))
-    best = set(ranked[: parameters.evidence])
-    out = [_short(met[one][1]) for one in met if one not in best and met[one][0]["new"]]
-    held = [met[one] for one in met if one in best]
+    old = {ref["node_id"]: (ref, text) for ref, text in zip(refs, shown, strict=True)}
+    fresh = {node["id"]: node for node in nodes}
+    order = [*old, *(one for one in fresh if one not in old)]
+
+    def rank(node_id: str) -> tuple[bool, float]:
+        if node_id in fresh:
+            return (False, -score(fresh[node_id]))
+        return (not old[node_id][0]["new"], -old[node_id][0]["score"])
+
+    best = set(sorted(order, key=rank)[: parameters.evidence])
+    held = [
+        (_ref(fresh[one]), _evidence(fresh[one], parameters.excerpt_chars))
+        if one in fresh
+        else old[one]
+        for one in order
+        if one in best
+    ]
+    out = [_short(text) for one, (ref, text) in old.items() if one not in best and ref["new"]]
     return Window([one[0] for one in held], [one[1] for one in held], out, best & fresh.keys())
 
 
@@ -134,9 +143,14 @@ def _ref(node: Record) -> Record:
         "kind": node["node_kind"],
         "id": provider_id(node),
         "node_id": node["id"],
-        "score": float(node.get("score") or 0.0),
+        "score": score(node),
         "new": True,
     }
+
+
+def score(node: Record) -> float:
+    """The provider's; 0 where it gave none."""
+    return float(node.get("score") or 0.0)
 
 
 def provider_id(node: Record) -> str:
