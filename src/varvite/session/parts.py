@@ -13,6 +13,7 @@ from varvite.session.journal import Commit, Header, Position
 ACTIVE = "events.ndjson"
 SEALED = "journal"
 PART_BYTES_MAX = 64 << 20
+HEADER_BYTES = 2 << 10
 _CONFLICT = b"<<<<<<< "
 _NAME = re.compile(r"(\d{12})\.ndjson(\.zst)?")
 
@@ -123,9 +124,11 @@ def _active_is_a_file(session: Folder) -> Iterator[None]:
 
 
 def read_header(session: Folder, fd: int) -> Header:
-    """The header of the active part. One read, whatever the part's size."""
+    """The header of the active part. One small read, two where it names many streams."""
     with _active_is_a_file(session):
-        head = session.files.pread(fd, journal.LINE_BYTES_MAX, 0)
+        head = session.files.pread(fd, HEADER_BYTES, 0)
+        if b"\n" not in head:
+            head += session.files.pread(fd, journal.LINE_BYTES_MAX, len(head))
     return journal.read_header(head, session.where(ACTIVE))
 
 
