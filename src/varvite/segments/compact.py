@@ -24,7 +24,8 @@ from varvite.segments.merging import merge
 from varvite.segments.plan import Compact, End, Merge, plan
 from varvite.segments.publishing import locked, publish
 
-SCAN_MEMORY = "256MB"
+SCAN_MEMORY, SCAN_THREADS = "256MB", 1
+"""Each thread of a scan may hold 2,048 lines decoded, however long; a second one gathers."""
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
@@ -127,7 +128,9 @@ class _Run:
         total = sum(one.rows for one in step.ranges)
         pending: tuple[Chunk, Future[list[Segment]]] | None = None
         with ExitStack() as stack:
-            connection = stack.enter_context(closing(scan.connect(memory_limit=SCAN_MEMORY)))
+            connection = stack.enter_context(
+                closing(scan.connect(memory_limit=SCAN_MEMORY, threads=SCAN_THREADS))
+            )
             spools = stack.enter_context(ExitStack())
             pool = stack.enter_context(ThreadPoolExecutor(1))
             found = chunks(self._store, self._manifest, step.ranges, names, faults)
