@@ -226,7 +226,7 @@ def follow(session, folder, first, cut, second, declared):
         session.import_log(PiLog(folder / "log.jsonl"))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(sessions=st.lists(st.one_of(own, followed), min_size=1, max_size=5), compacted=st.booleans())
 def test_sql_says_what_the_index_says_of_any_session(sessions, compacted):
     with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:

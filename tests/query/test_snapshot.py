@@ -88,16 +88,16 @@ def test_an_open_snapshot_stays_at_its_moment(store):
 def test_every_cursor_gives_the_rows_of_its_prefix(tmp_path, journal, compacted):
     store = varvite.open(tmp_path)
     chance = random.Random(1)
-    for turn in range(9):
+    for turn in range(7):
         batch = [note(str(n)) for n in range(chance.randint(1, 4))]
         node = {"stream": "nodes", "id": f"n{turn % 5}", "node_kind": "variable"}
         append(store, "g", [*batch, node])
-        if compacted and turn in {2, 3, 6}:
+        if compacted and turn in {2, 3, 5}:
             store.compact()
 
     cursors = [0, *(last for last, _ in journal(store, "g"))]
 
-    assert len(cursors) == 10
+    assert len(cursors) == 8
     for cursor in cursors:
         found = store.sql(ALL, as_of=cursor).rows()
         assert found == rows(store, journal, {"g": cursor})
@@ -156,8 +156,8 @@ def test_a_cursor_a_session_cuts_those_and_shows_the_others_whole(store, journal
         if turn == 1:
             store.compact()
 
-    for a in (0, 2, 4, 8):
-        for b in (0, 4, 6):
+    for a in (0, 2, 8):
+        for b in (4, 6):
             found = store.sql(ROWS, as_of={"a": a, "b": b}).rows()
             assert found == rows(store, journal, {"a": a, "b": b, "c": 8})
 
