@@ -1,6 +1,5 @@
 """What a hit is known by, and what becomes of one that is known."""
 
-
 import pytest
 
 from varvite.errors import MalformedInputError
