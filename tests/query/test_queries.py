@@ -158,3 +158,36 @@ def test_candidate_funnel_counts_the_drafts_and_what_became_of_them(layered, str
         drafts.count("open"),
         drafts.count("dropped"),
     )
+
+
+def test_stale_obligations_are_open_and_overdue(layered, streams):
+    rows = only(layered, "stale_obligations", "search")
+
+    found = streams("search")
+    overdue = {
+        name: one["overdue"]
+        for name, one in found["obligations"].items()
+        if one["status"] == "open" and one.get("overdue")
+    }
+    assert {row["id"]: row["overdue"] for row in rows} == overdue
+    assert len(overdue) > 0
+    steps = [event["type"] for event in found["events"].values()].count("batch.submitted")
+    opened = {name: one["opened_step"] for name, one in found["obligations"].items()}
+    assert all(row["open_steps"] == steps - opened[row["id"]] for row in rows)
+
+
+@pytest.mark.parametrize("back", [0, 1, 2])
+def test_what_changed_since_adds_up_to_the_batches_beyond(layered, journal, back):
+    batches = journal(layered, "odd")
+    since = [last for last, _ in batches][-1 - back]
+
+    rows = layered.sql("what_changed_since", {"since": since, "session_id": "odd"}).dicts()
+
+    fresh = [one for last, records in batches if last > since for one in records]
+    kinds = {}
+    for one in fresh:
+        kinds.setdefault(one["stream"], {}).setdefault(one["id"], one["rev"])
+    assert {row["stream"]: (row["created"], row["revised"]) for row in rows} == {
+        stream: (sum(rev == 0 for rev in ids.values()), sum(rev > 0 for rev in ids.values()))
+        for stream, ids in kinds.items()
+    }
