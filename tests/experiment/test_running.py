@@ -1,0 +1,160 @@
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from varvite.experiment import running
+from varvite.experiment.running import execute, measure, runs_benchmark
+
+
+@pytest.fixture
+def run(tmp_path):
+    def measured(command, **options):
+        given = {"cwd": str(tmp_path), "metric_name": "ms", "output": str(tmp_path / "out.log")}
+        return measure(command, **(given | options))
+
+    return measured
+
+
+def alive(pid):
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+def gone(pid):
+    end = time.monotonic() + 5
+    while alive(pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    return not alive(pid)
+
+
+def test_a_metric_is_chosen_by_its_name_not_by_its_place(run):
+    ran = run("echo METRIC other=1; echo METRIC ms=2")
+
+    assert (ran.metric, ran.metrics, ran.status) == (2, {"other": 1}, "keep")
+
+
+def test_a_benchmark_without_its_metric_is_a_crash_that_says_so(run):
+    ran = run("echo METRIC other=1")
+
+    assert (ran.metric, ran.status, ran.exit_code) == (None, "crash", 0)
+    assert ran.warnings == ["No METRIC line for ms"]
+
+
+def test_a_metric_of_a_benchmark_that_failed_is_no_metric(run):
+    ran = run("echo METRIC ms=0; exit 3")
+
+    assert (ran.metric, ran.status, ran.exit_code) == (None, "crash", 3)
+
+
+def test_a_timeout_kills_a_group_that_ignores_sigterm_and_forked(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "GRACE_S", 0.2)
+    stubborn = "trap '' TERM; (trap '' TERM; echo $BASHPID > child; while :; do sleep 0.1; done) &"
+    began = time.monotonic()
+
+    ran = run(
+        f"{stubborn} echo $$ > leader; echo METRIC ms=1; while :; do sleep 0.1; done", timeout_s=0.5
+    )
+
+    assert (ran.timed_out, ran.exit_code, ran.metric, ran.status) == (True, None, None, "crash")
+    assert time.monotonic() - began < 5
+    pids = [int((tmp_path / name).read_text()) for name in ("leader", "child")]
+    assert [gone(pid) for pid in pids] == [True, True]
+
+
+def test_what_a_benchmark_leaves_running_does_not_outlive_it(run, tmp_path):
+    ran = run("sleep 60 & echo $! > left; echo METRIC ms=1")
+
+    assert ran.metric == 1
+    assert gone(int((tmp_path / "left").read_text()))
+
+
+def test_an_exception_while_waiting_kills_the_group(tmp_path, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running.time, "sleep", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        execute("echo $$ > leader; exec sleep 60", cwd=str(tmp_path), timeout_s=5)
+
+    assert not list(tmp_path.glob("leader")) or not alive(
+        int((tmp_path / "leader").read_text() or 0)
+    )
+
+
+def test_the_tail_is_ten_lines_and_the_file_has_them_all(run, tmp_path):
+    ran = run("seq 1000; echo METRIC ms=1")
+
+    assert ran.tail.split("\n") == [*map(str, range(992, 1001)), "METRIC ms=1"]
+    assert (tmp_path / "out.log").read_text().count("\n") == 1001
+    assert ran.output == str(tmp_path / "out.log")
+
+
+def test_the_tail_is_four_kilobytes_of_whole_characters(run):
+    ran = run("python3 -c \"print('é' * 5000, end='x')\"")
+
+    assert len(ran.tail.encode()) == 4095
+    assert ran.tail == "é" * 2047 + "x"
+
+
+def test_checks_run_after_a_clean_exit_alone(run, tmp_path):
+    ran = run("exit 1", checks="touch checked")
+
+    assert (ran.checks, (tmp_path / "checked").exists()) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("checks", "passed", "status"),
+    [("true", True, "keep"), ("echo no; exit 2", False, "checks_failed")],
+)
+def test_checks_decide_whether_a_run_may_be_kept(run, checks, passed, status):
+    ran = run("echo METRIC ms=1", checks=checks)
+
+    assert (ran.checks["passed"], ran.status, ran.metric) == (passed, status, 1)
+
+
+def test_checks_that_take_too_long_have_failed(run):
+    ran = run("echo METRIC ms=1", checks="sleep 60", checks_timeout_s=0.2)
+
+    assert (ran.checks["passed"], ran.checks["timed_out"], ran.status) == (
+        False,
+        True,
+        "checks_failed",
+    )
+
+
+def test_replicates_give_their_median_and_are_kept(run):
+    ran = run(
+        "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo METRIC ms=$((n * n))", repeat=4
+    )
+
+    assert (ran.metric, ran.replicates) == (2.5, [0, 1, 4, 9])
+
+
+def test_replicates_stop_at_the_first_failure(run):
+    ran = run(
+        "n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) > n; echo METRIC ms=1; exit $n", repeat=4
+    )
+
+    assert (ran.metric, ran.status, len(ran.replicates)) == (None, "crash", 2)
+
+
+def test_a_command_reads_what_it_is_given_and_else_nothing(tmp_path):
+    done = execute("cat", cwd=str(tmp_path), timeout_s=5, stdin=b"given")
+    empty = execute("cat", cwd=str(tmp_path), timeout_s=5)
+
+    assert (done.tail(), empty.tail()) == ("given", "")
+    os.remove(done.output)
+    os.remove(empty.output)
+
+
+def test_the_guard_passes_the_commands_that_pi_passes(shared):
+    path = shared / "data" / "experiments" / "experiment_vectors.json"
+    vectors = json.loads(path.read_text())["benchmark_command_guard"]
+
+    passed = {v["id"]: {"allowed": runs_benchmark(v["input"]["command"])} for v in vectors}
+
+    assert passed == {v["id"]: v["expected"] for v in vectors}
