@@ -98,6 +98,11 @@ def failures(answer):
     return [one.get("failure", one) for one in answers]
 
 
+def differing(found, wanted):
+    names = sorted(found.keys() | wanted.keys())
+    return [name for name in names if found.get(name) != wanted.get(name)]
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("call", CALLS)
 def test_after_a_crash_before_any_write_the_same_call_completes_the_package(
@@ -115,11 +120,11 @@ def test_after_a_crash_before_any_write_the_same_call_completes_the_package(
 
     *crashed, whole = crash_everywhere(gaia_python, start, tmp_path, call)
 
-    assert len(crashed) >= 3
+    assert len(crashed) >= 2
     assert failures(whole["answer"]) == [None] * len(failures(whole["answer"]))
     for number, one in enumerate(crashed, 1):
         assert (number, failures(one["answer"])) == (number, failures(whole["answer"]))
-        assert (number, one["looks"]) == (number, whole["looks"])
+        assert (number, differing(one["looks"], whole["looks"])) == (number, [])
 
 
 def test_an_answer_that_nobody_recorded_is_given_again_and_nothing_is_written_twice(

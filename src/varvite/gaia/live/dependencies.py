@@ -44,9 +44,11 @@ def add(target: Package, root: str, meter: Meter) -> bool:
     try:
         with _uv_environment() as uv, meter.gaia():
             _add(target.root, root)
-            text = as_path_source((files.read(target.pyproject) or b"").decode(), name, relative)
-            files.replace(target.pyproject, text.encode())
-            _lock(uv, target.root)
+            written = files.read(target.pyproject) or b""
+            wanted = as_path_source(written.decode(), name, relative).encode()
+            if written != wanted:
+                files.replace(target.pyproject, wanted)
+                _lock(uv, target.root)
         if not _is_added(target, name, root):
             refuse("source_rewrite", f"{name} could not be made a path source")
     except BaseException:

@@ -10,6 +10,7 @@ from .faults import Fault
 
 LOCK_WAIT_S = 30.0
 _POLL_S = 0.02
+_TEMPORARY = ".varvite-tmp"
 
 
 def read(path: str) -> bytes | None:
@@ -21,9 +22,9 @@ def read(path: str) -> bytes | None:
 
 
 def replace(path: str, data: bytes) -> None:
-    """Durable when it returns. What a crash leaves beside it, the same call takes over."""
+    """Durable when it returns. A crash may leave a temporary file, for `sweep`."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = f"{path}.varvite-tmp"
+    temporary = path + _TEMPORARY
     try:
         with open(temporary, "wb") as file:
             file.write(data)
@@ -39,6 +40,14 @@ def replace(path: str, data: bytes) -> None:
 def remove(path: str) -> None:
     with suppress(FileNotFoundError):
         os.unlink(path)
+
+
+def sweep(folder: str) -> None:
+    """Remove what crashed replacements left anywhere below `folder`, which is locked."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(_TEMPORARY):
+                remove(os.path.join(parent, name))
 
 
 def sync(path: str) -> None:

@@ -60,6 +60,7 @@ def set_aside(package: Package, module: str) -> Iterator[None]:
 
 def recover(package: Package) -> None:
     """Undo what a crash left half done; the same call then does it again."""
+    files.sweep(package.authored)
     marker = os.path.join(package.authored, MARKER)
     unfinished = files.read(marker)
     if unfinished:

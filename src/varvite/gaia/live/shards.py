@@ -18,6 +18,7 @@ from .package import PACKAGES, Package, open_package
 
 CLAIMS_MAX = 250
 NAMESPACE = "varvite"
+_LAST = os.path.join(".gaia", "ir_hash")
 _KINDS = ("claim", "question", "note")
 _HEAD = '''"""What a research session accepted, by the ids of its nodes."""
 
@@ -40,6 +41,7 @@ def add_source_shard(
     package = open_package(path, meter)
     with files.locked(package.lock):
         made = _shard(package, shard)
+        files.sweep(made.root)
         answers: dict[str, Answer] = {}
         new = _new(made, nodes, answers, claims_max)
         good = _append(made, new, answers, meter)
@@ -108,11 +110,8 @@ def _append(
     shard: Package, new: list[Node], answers: dict[str, Answer], meter: Meter
 ) -> list[Node]:
     """Build what the shard will be somewhere else, then let it take the shard's place."""
-    module = _module(shard.source)
-    before = files.read(module)
-    if not new:
-        if before is not None and _is_stale(shard):
-            refuse_broken(build(shard.root, meter, write=True), shard.root)
+    before = files.read(_module(shard.source))
+    if not new and (before is None or not _is_stale(shard)):
         return []
     with tempfile.TemporaryDirectory() as folder:
         staged = _staged(shard, folder)
@@ -122,13 +121,15 @@ def _append(
                 return []
             text = (before or _HEAD.encode()) + _text(nodes).encode()
             files.replace(_module(staged.source), text)
-            built = build(staged.root, meter, write=bool(nodes))
+            built = build(staged.root, meter, write=True)
             if not nodes:
                 refuse_broken(built, shard.root)
             return built.diagnostics
 
         good, bad = sift(new, attempt)
-        if good:
+        if not new:
+            attempt([])
+        if good or not new:
             _publish(staged, shard)
     answers.update((node["node_id"], failed(node["node_id"], fault)) for node, fault in bad)
     return good
@@ -143,25 +144,29 @@ def _staged(shard: Package, folder: str) -> Package:
 
 
 def _publish(staged: Package, shard: Package) -> None:
-    """The source first: artifacts that a crash leaves behind it are made again."""
+    """The source, then what was compiled, and its hash last: one that is older is stale."""
     if files.read(shard.pyproject) is None:
-        files.replace(shard.pyproject, files.read(staged.pyproject) or b"")
-    files.replace(_module(shard.source), files.read(_module(staged.source)) or b"")
-    made = os.path.join(staged.root, ".gaia")
-    for parent, _, names in os.walk(made):
-        for name in names:
-            relative = os.path.relpath(os.path.join(parent, name), staged.root)
-            files.replace(
-                os.path.join(shard.root, relative),
-                files.read(os.path.join(staged.root, relative)) or b"",
-            )
+        _copy("pyproject.toml", staged, shard)
+    _copy(os.path.relpath(_module(staged.source), staged.root), staged, shard)
+    compiled = [
+        os.path.relpath(os.path.join(parent, name), staged.root)
+        for parent, _, names in os.walk(os.path.join(staged.root, ".gaia"))
+        for name in names
+    ]
+    for relative in sorted(compiled, key=lambda one: (one == _LAST, one)):
+        _copy(relative, staged, shard)
+
+
+def _copy(relative: str, staged: Package, shard: Package) -> None:
+    data = files.read(os.path.join(staged.root, relative)) or b""
+    files.replace(os.path.join(shard.root, relative), data)
 
 
 def _is_stale(shard: Package) -> bool:
-    artifact = os.path.join(shard.root, ".gaia", "manifests", "premises.json")
-    if not os.path.exists(artifact):
+    last = os.path.join(shard.root, _LAST)
+    if not os.path.exists(last):
         return True
-    return os.stat(artifact).st_mtime_ns < os.stat(_module(shard.source)).st_mtime_ns
+    return os.stat(last).st_mtime_ns < os.stat(_module(shard.source)).st_mtime_ns
 
 
 def _text(nodes: Sequence[Node]) -> str:
