@@ -70,14 +70,20 @@ class Measured:
 
 
 def execute(
-    command: str, *, cwd: str, timeout_s: float, output: str | None = None, stdin: bytes = b""
+    command: str,
+    *,
+    cwd: str,
+    timeout_s: float,
+    output: str | None = None,
+    errors: BinaryIO | None = None,
+    stdin: bytes = b"",
 ) -> Executed:
     """Run a shell command until it ends.
 
     At the timeout the whole group gets SIGTERM, and SIGKILL after GRACE_S. What the
     command leaves running in its group is killed too: it would disturb what is measured
-    next. stdout and stderr go to the file `output`, a new one in the temporary folder
-    by default.
+    next. stdout goes to the file `output`, a new one in the temporary folder by default,
+    and stderr with it unless `errors` is open for it.
     """
     with _output_file(output) as file, tempfile.TemporaryFile() as given:
         given.write(stdin)
@@ -90,7 +96,7 @@ def execute(
             cwd=cwd,
             stdin=given,
             stdout=file,
-            stderr=subprocess.STDOUT,
+            stderr=errors or subprocess.STDOUT,
             start_new_session=True,
         )
         timed_out = not _ended(process, timeout_s)
