@@ -24,6 +24,8 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     │   ├── SessionStatusError      .status forbids it
     │   ├── SessionExistsError
     │   ├── StaleIndexError         `varvite rebuild`
+    │   ├── GitError                .command .stderr: nothing was committed or taken back
+    │   ├── IterationLimitError     .limit: start another segment, or finalize
     │   ├── ManifestConflictError   another compaction published first
     │   └── ForeignWriterError      something else wrote below an open writer
     ├── StoppedError          run it again, it goes on                9
@@ -159,6 +161,14 @@ class SessionExistsError(ConflictError):
 class StaleIndexError(ConflictError):
     code = "stale_index"
     hint = "run `varvite rebuild`"
+
+
+class GitError(ConflictError):
+    code = "git"
+
+
+class IterationLimitError(ConflictError):
+    code = "iteration_limit"
 
 
 class ManifestConflictError(ConflictError):
