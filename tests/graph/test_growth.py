@@ -213,6 +213,15 @@ def test_what_nothing_made_and_what_no_table_has_is_told_and_kept(graphs, writte
     assert kept["payload"]["event"]["decision"] == "celebrated"
 
 
+def test_what_is_removed_twice_is_demoted_once(graphs, written):
+    removed = event("repair", removed=["x"])
+    with graphs.new() as session:
+        report = session.import_growth(written(event(added=["x"]), removed, removed))
+
+    assert (report.demotions, report.unmatched) == (1, ["x"])
+    assert len(graphs.latest("decisions")) == 2
+
+
 @pytest.mark.parametrize(
     ("line", "kind"),
     [

@@ -127,6 +127,33 @@ def test_what_is_not_open_falls_due_no_more(session, make, act):
     assert due.load(session.look, own)["overdue"] == 0
 
 
+def test_one_that_was_opened_again_falls_due_by_its_last_opening(session, make):
+    own = opened(session)
+    step(session, make, "gcn_1")
+    session.obligations.close(own, "answered")
+    opened(session)
+    counts = []
+    for n in range(2, 4):
+        step(session, make, f"gcn_{n}")
+        counts.append(due.load(session.look, own)["overdue"])
+
+    assert counts == [0, 1]
+
+
+def test_what_falls_due_comes_to_hand_before_what_does_not(session, monkeypatch, make):
+    monkeypatch.setattr(due, "WINDOW", 2)
+    first, second, third = (opened(session, f"answer {n}") for n in range(3))
+    for one in (first, second):
+        session.obligations.close(one, "answered")
+    step(session, make, "gcn_1")
+    newer = [opened(session, f"newer {n}") for n in range(2)]
+    before = [one["id"] for one in session.obligations.at_hand()]
+    step(session, make, "gcn_2")
+
+    assert before == newer
+    assert [one["id"] for one in session.obligations.at_hand()] == [third, newer[0]]
+
+
 def test_closing_an_overdue_one_relieves_the_focus_of_all_it_pressed(session, make):
     own = session.open_focus("what of it?")
     due_one = opened(session, target_kind="focus", target_id=own)

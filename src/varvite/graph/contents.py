@@ -55,14 +55,12 @@ class _Lines:
         """The record with this seq; the lines are in the order of seq."""
         low, high = 0, self._size
         while low < high:
-            begin = self._line_after((low + high) // 2, low)
-            if begin < high and self._seq_at(begin) <= seq:
-                low = begin
-                if self._seq_at(begin) == seq:
-                    break
+            middle = (low + high) // 2
+            begin = self._line_after(middle, low)
+            if begin < high and self._seq_at(begin) < seq:
                 low = self._end_of(begin)
             else:
-                high = (low + high) // 2
+                high = middle
         return self._checked(low, seq, record_id)
 
     def _line_after(self, offset: int, low: int) -> int:
