@@ -130,8 +130,7 @@ class Folder:
     def close(self) -> None:
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
-            with suppress(OSError):  # nothing was written through it
-                self.files.close(fd)
+            let_go(self.files, fd)
 
     def folder(self, name: str) -> "Folder":
         return Folder(self.files, name, parent=self)
@@ -181,7 +180,7 @@ class Folder:
         try:
             return read_all(self.files, fd, offset)
         finally:
-            self.files.close(fd)
+            let_go(self.files, fd)
 
     def replace(self, name: str, data: bytes, *, sync: bool) -> None:
         """Put `data` under `name`: readers see the old file or the new one.
@@ -223,6 +222,12 @@ class Folder:
 
     def sync(self) -> None:
         self.files.sync(self.fd)
+
+
+def let_go(files: Files, fd: int) -> None:
+    """Close a descriptor that nothing was written through: how that ends changes nothing."""
+    with suppress(OSError):
+        files.close(fd)
 
 
 def write_all(files: Files, fd: int, data: bytes) -> None:

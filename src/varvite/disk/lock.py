@@ -10,13 +10,12 @@ import platform
 import socket
 import time
 import weakref
-from contextlib import suppress
 from typing import Any
 
 import orjson
 
 from varvite.clock import now
-from varvite.disk.files import Folder, read_all, storing, write_all
+from varvite.disk.files import Folder, let_go, read_all, storing, write_all
 from varvite.errors import SessionLockedError
 
 _POLL_S = 0.02
@@ -62,9 +61,9 @@ class Lock:
         except BlockingIOError:
             pass
         except BaseException:
-            folder.files.close(lock.let_go() if lock else fd)
+            folder.files.close(lock.take_fd() if lock else fd)
             raise
-        folder.files.close(lock.let_go() if lock else fd)
+        folder.files.close(lock.take_fd() if lock else fd)
         return None
 
     def _sign(self) -> None:
@@ -86,10 +85,9 @@ class Lock:
 
     def release(self) -> None:
         if self._fd >= 0:
-            with suppress(OSError):  # closed all the same, and so unlocked
-                self._folder.files.close(self.let_go())
+            let_go(self._folder.files, self.take_fd())
 
-    def let_go(self) -> int:
+    def take_fd(self) -> int:
         """The descriptor, which is the caller's to close."""
         _held.discard(self)
         fd, self._fd = self._fd, -1
@@ -97,7 +95,7 @@ class Lock:
 
     def leave_to_parent(self) -> None:
         """In a forked child: close the copy, which would outlive the parent."""
-        os.close(self.let_go())
+        os.close(self.take_fd())
 
 
 def owner(folder: Folder, name: str = "lock") -> dict[str, Any]:
@@ -111,7 +109,7 @@ def owner(folder: Folder, name: str = "lock") -> dict[str, Any]:
     except (orjson.JSONDecodeError, OSError):
         return {}
     finally:
-        folder.files.close(fd)
+        let_go(folder.files, fd)
     return values if isinstance(values, dict) else {}
 
 

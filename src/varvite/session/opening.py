@@ -7,7 +7,7 @@ it is refused, with the verb that does it.
 
 from dataclasses import dataclass
 
-from varvite.disk.files import Folder, is_folder, read_all, storing
+from varvite.disk.files import Folder, is_folder, let_go, read_all, storing
 from varvite.disk.lock import Lock, boot_id
 from varvite.errors import CorruptError, ForeignIndexError, StaleIndexError
 from varvite.session import index as indexes
@@ -61,7 +61,7 @@ def active_part(
             position, recovered, streams = _unclean(folder, data, header, streams_private, seen)
             data = data[: position.offset]
     finally:
-        folder.files.close(fd)
+        let_go(folder.files, fd)
     try:
         fd = folder.open_append(parts.ACTIVE)
         inode = _inode(folder, fd)

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from varvite.disk.files import ABSENT, Folder, read_all, storing
+from varvite.disk.files import ABSENT, Folder, let_go, read_all, storing
 from varvite.errors import CorruptError, NotASessionError
 from varvite.session import journal
 from varvite.session.journal import Commit, Header, Position
@@ -159,7 +159,7 @@ def batches(
             data = read_all(session.files, fd)
         yield from _part(data, session.where(ACTIVE), previous, after, known, whole=False)
     finally:
-        session.files.close(fd)
+        let_go(session.files, fd)
 
 
 def _wanted(found: list[Sealed], header: Header, after: int) -> list[Sealed]:
@@ -265,4 +265,4 @@ def read_active(session: Folder) -> bytes:
         with storing(f"reading {session.where(ACTIVE)}"):
             return read_all(session.files, fd)
     finally:
-        session.files.close(fd)
+        let_go(session.files, fd)

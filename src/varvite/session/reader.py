@@ -1,11 +1,11 @@
 """Reading a session beside its writer: no lock, no write permission, whole batches only."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing
 from itertools import takewhile
 from typing import Self
 
-from varvite.disk.files import Folder, read_all, storing
+from varvite.disk.files import Folder, let_go, read_all, storing
 from varvite.errors import CorruptError, VarviteError
 from varvite.session import identity as identities
 from varvite.session import journal, parts, state
@@ -131,15 +131,14 @@ class Reader:
             header = parts.read_header(self.folder, fd)
             between = self._between(header) if header.first != self._first else []
         except BaseException:
-            self.folder.files.close(fd)
+            let_go(self.folder.files, fd)
             raise
         if header.first != self._first:
             self._first, self.position = header.first, header.position
         if between:
             self.last = between[-1].commit
         old, self._fd = self._fd, fd
-        with suppress(OSError):  # it was read from, no more
-            self.folder.files.close(old)
+        let_go(self.folder.files, old)
         return between
 
     def _between(self, header: Header) -> list[Batch]:
@@ -164,8 +163,7 @@ class Reader:
             raise self._shorter(upto)
 
     def close(self) -> None:
-        with storing(f"closing {self.folder.path}"), ExitStack() as last:
-            last.callback(self.folder.close)
-            if self._fd >= 0:
-                fd, self._fd = self._fd, -1
-                self.folder.files.close(fd)
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            let_go(self.folder.files, fd)
+        self.folder.close()

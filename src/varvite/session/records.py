@@ -46,6 +46,12 @@ def revisions(records: Iterable[dict[str, Any]]) -> dict[bytes, bytes]:
     }
 
 
+def seq_of(read: Callable[[str, str], bytes | None], stream: str, record_id: str) -> int | None:
+    """The seq of the newest revision of a record; None where there is none. One lookup."""
+    value = read(REVISIONS, f"{stream}\0{record_id}")
+    return int(_REVISION.unpack(value)[0]) if value else None
+
+
 def _revision_key(stream: str, record_id: str) -> bytes:
     return key_bytes(REVISIONS, f"{stream}\0{record_id}")
 

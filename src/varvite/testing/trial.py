@@ -28,6 +28,7 @@ class Trial:
         self.attempts: list[tuple[Any, Outcome]] = [(value, "sure") for value in before]
         self.errors: list[VarviteError] = []
         self.crashed = False
+        self.left_open: set[int] = set()
         self.writer: Writer | None = None
 
     def open(self, store: Folder, **options: Any) -> Writer | None:
@@ -62,6 +63,7 @@ class Trial:
             work(self)
         except Crash:
             self.crashed = True
+        self.left_open = set() if self.crashed else set(self.files.open_now)
         self.end()
 
     def end(self) -> None:
