@@ -1,11 +1,12 @@
 """`python -m benchmarks [AREA ...]`: the table of ratios, and the same as JSON.
 
 Areas: append, step, opening, processes, compaction, querying. Seeded stores are kept
-in the folder for the next run.
+in the folder for the next run; after a change of what is stored, run with --fresh.
 """
 
 import argparse
 import importlib
+import shutil
 from collections.abc import Sequence
 
 from benchmarks import rows
@@ -17,6 +18,8 @@ AREAS = ("append", "step", "opening", "processes", "compaction", "querying")
 def main(given: Sequence[str] | None = None) -> list[rows.Row]:
     options = _parser().parse_args(given)
     plan = Plan(tuple(options.records), options.rounds, options.folder)
+    if options.fresh:
+        shutil.rmtree(plan.folder, ignore_errors=True)
     found: list[rows.Row] = []
     print(rows.head())
     for area in options.areas or AREAS:
@@ -36,6 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--records", type=int, nargs="+", default=plan.sizes, help="of history")
     parser.add_argument("--rounds", type=int, default=plan.rounds, help="medians of so many")
     parser.add_argument("--folder", default=default_folder(), help="of the seeded stores")
+    parser.add_argument("--fresh", action="store_true", help="seed the stores anew")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
     return parser
 

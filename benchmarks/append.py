@@ -7,7 +7,7 @@ from typing import Any
 
 import varvite
 from benchmarks import seeding
-from benchmarks.floor import Floor, last_block
+from benchmarks.floor import Floor, last_block, noise
 from benchmarks.fusion import Fusion
 from benchmarks.measuring import Case, interleaved
 from benchmarks.rows import Row
@@ -50,23 +50,21 @@ def _against_floor(
     make: Callable[[int], list[dict[str, Any]]],
     size: int,
 ) -> Row:
-    receipt = session.append_records(make(size))
+    session.append_records(make(size))
     block = last_block(f"{store}/{SESSION}")
     with Floor(store) as floor:
         case = Case("append", session.append_records, lambda: make(size))
         spent = interleaved([case, *floor.cases(lambda: block)], plan.rounds)
-    base, again = spent["floor"].wall_s, spent["floor again"].wall_s
-    facts = {"KB": len(block) / 1e3, "syncs": receipt.io["syncs"], "reads": receipt.io["reads"]}
+    io = session.append_records(make(size)).io
     return Row(
         f"append {size} {what}",
         records,
-        spent["append"].wall_s,
+        spent["append"],
         "floor",
-        base,
+        spent["floor"],
         TARGETS[size] if what == "plain" else None,
-        cpu_s=spent["append"].cpu_s,
-        noise=abs(again / base - 1),
-        facts=facts,
+        noise=noise(spent),
+        facts={"KB": len(block) / 1e3, "syncs": io["syncs"], "reads": io["reads"]},
     )
 
 
@@ -79,17 +77,9 @@ def _against_fusion(plan: Plan, store: str, records: int) -> Iterator[Row]:
             Case("fusion", full.append, lambda: runs(BATCH)),
         ]
         spent = interleaved(cases, plan.rounds)
-    wall, base = spent["append"], spent["fusion"]
-    yield Row(
-        f"append {BATCH} runs, times faster",
-        records,
-        wall.wall_s,
-        "Fusion FULL",
-        base.wall_s,
-        FUSION_TARGET,
-        at_least=True,
-        cpu_s=wall.cpu_s,
-    )
+    what = f"append {BATCH} runs, times faster"
+    ours, theirs = spent["append"], spent["fusion"]
+    yield Row(what, records, ours, "Fusion FULL", theirs, FUSION_TARGET, at_least=True)
 
 
 def _fusion(stack: ExitStack, file: str, records: int) -> Fusion:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks import seeding
-from benchmarks.measuring import Ran, run
+from benchmarks.measuring import Ran, Spent, run
 from benchmarks.rows import Row
 from benchmarks.seeding import SESSION, Plan
 from varvite.disk.files import Files, Folder
@@ -31,6 +31,7 @@ import json, sys, time, duckdb
 given = json.load(open(sys.argv[1]))
 began = time.perf_counter()
 connection = duckdb.connect()
+connection.execute("set enable_progress_bar = false")
 for stream, columns in given.items():
     connection.execute(f"copy (select * from read_json('{sys.argv[2]}/{stream}.ndjson', "
         f"format='newline_delimited', columns={columns}, maximum_object_size=4194304)) "
@@ -52,19 +53,20 @@ def _compare(plan: Plan, kind: str, what: str, records: int) -> Row:
         for _ in range(max(1, plan.rounds // 10)):
             ours.append(_compact(plan, kind, records))
             theirs.append(run([sys.executable, "-c", _COPY, columns, folder]))
-    wall = statistics.median(_said(ran, "seconds") for ran in ours)
-    base = statistics.median(_said(ran, "seconds") for ran in theirs)
+    spent, base = (Spent([_said(ran, "seconds") for ran in runs]) for runs in (ours, theirs))
     bytes_in, bytes_out = _said(ours[0], "bytes_in"), _said(ours[0], "bytes_out")
     facts = {
-        "MB/s": bytes_in / wall / 1e6,
+        "MB/s": bytes_in / spent.wall_s / 1e6,
         "MB in": bytes_in / 1e6,
         "% of JSONL": 100 * bytes_out / bytes_in,
         "MB peak": max(ran.peak for ran in ours) / 1e6,
         "MB peak of COPY": max(ran.peak for ran in theirs) / 1e6,
+        "CPU s": min(ran.cpu_s for ran in ours),
+        "CPU s of COPY": min(ran.cpu_s for ran in theirs),
         "s with archiving": statistics.median(_said(ran, "all") for ran in ours),
     }
     name = f"compact {what}, times as fast"
-    return Row(name, records, wall, "DuckDB COPY", base, TARGET, at_least=True, facts=facts)
+    return Row(name, records, spent, "DuckDB COPY", base, TARGET, at_least=True, facts=facts)
 
 
 def _compact(plan: Plan, kind: str, records: int) -> Ran:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Self
 
-from benchmarks.measuring import Case
+from benchmarks.measuring import Case, Spent
 
 
 class Floor:
@@ -26,6 +26,11 @@ class Floor:
     def cases(self, block: Callable[[], bytes]) -> list[Case]:
         """The floor twice: what lies between the two is noise."""
         return [Case(name, self.write, block) for name in ("floor", "floor again")]
+
+
+def noise(spent: dict[str, Spent]) -> float:
+    """How far the medians of the two floors lie apart, as a share."""
+    return abs(spent["floor again"].wall_s / spent["floor"].wall_s - 1)
 
 
 def last_block(session: str) -> bytes:

@@ -79,10 +79,9 @@ def _rows(
         yield Row(
             what,
             records,
-            spent[str(records)].wall_s,
+            spent[str(records)],
             f"{smallest:,} records",
-            spent[str(smallest)].wall_s,
+            spent[str(smallest)],
             TARGET if records > smallest else None,
-            cpu_s=spent[str(records)].cpu_s,
             facts=one.counted(lambda one=one: before(one)),
         )

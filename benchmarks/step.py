@@ -9,8 +9,8 @@ from typing import Any
 
 import varvite
 from benchmarks import seeding
-from benchmarks.floor import Floor, last_block
-from benchmarks.measuring import Case, interleaved
+from benchmarks.floor import Floor, last_block, noise
+from benchmarks.measuring import WARM_UP, Case, interleaved
 from benchmarks.rows import Row
 from benchmarks.seeding import SESSION, Plan
 from varvite.graph import payloads
@@ -48,24 +48,23 @@ def _step(
     target: float,
 ) -> Row:
     with varvite.open(store).graph(SESSION) as session, Floor(store) as floor:
-        receipt = session.submit([make(store)])
+        session.submit([make(store)])
         block = last_block(f"{store}/{SESSION}")
         before = session.cursor
         case = Case("step", session.submit, lambda: [make(store)])
         spent = interleaved([case, *floor.cases(lambda: block)], plan.rounds)
-        made = (session.cursor - before) / len(spent["step"].samples)
-    base, again = spent["floor"].wall_s, spent["floor again"].wall_s
-    facts = {"KB": len(block) / 1e3, "records": made, "syncs": receipt.io["syncs"]}
+        made = (session.cursor - before) / (len(spent["step"].wall) + WARM_UP)
+        io = session.submit([make(store)]).io
+    facts = {"KB": len(block) / 1e3, "records": made, "syncs": io["syncs"], "reads": io["reads"]}
     return Row(
         f"step of {HITS} {what}",
         records,
-        spent["step"].wall_s,
+        spent["step"],
         "floor",
-        base,
+        spent["floor"],
         target,
-        cpu_s=spent["step"].cpu_s,
-        noise=abs(again / base - 1),
-        facts=facts | {"reads": receipt.io["reads"]},
+        noise=noise(spent),
+        facts=facts,
     )
 
 

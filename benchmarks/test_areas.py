@@ -46,7 +46,7 @@ def test_an_area_gives_its_rows(benchmark, area, plan):
     found = benchmark.pedantic(lambda: list(module.rows(plan)))
 
     assert [row.what for row in found] == ROWS[area]
-    assert all(row.wall_s > 0 and row.base_s > 0 for row in found)
+    assert all(row.spent.wall_s > 0 and row.base.wall_s > 0 for row in found)
     assert {row.facts["syncs"] for row in found if "syncs" in row.facts} <= {1}
     assert {row.facts["reads"] for row in found if "reads" in row.facts} <= {0}
 
