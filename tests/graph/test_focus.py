@@ -4,6 +4,7 @@ from varvite.errors import InputError, LimitError, RecordNotFoundError
 from varvite.graph import focus, queue
 from varvite.graph.batch import Batch
 from varvite.graph.changes import BucketChange
+from varvite.graph.fold import fold
 from varvite.graph.parameters import Parameters
 
 
@@ -28,7 +29,7 @@ def settled(graphs, make):
 
 def plan(session, *changes, **fields):
     parameters = Parameters.of(session.parameters.as_dict() | fields)
-    return focus.plan(changes, session.look, parameters, session.cursor)
+    return focus.plan(changes, Batch(session.look, fold), parameters, session.cursor)
 
 
 def the_focus(plan):
@@ -262,7 +263,7 @@ def test_the_index_has_the_ties_that_the_records_have(graphs, make):
         other = session.open_focus("what of b?", bucket_ids=["b"])
         due = session.obligations.open("answer it", target_kind="focus", target_id=own)
         session.set_focus(other, status="closed")
-        read = Batch(session.look).read
+        read = Batch(session.look, fold).read
 
         assert focus.load(read, own)["bucket_ids"] == ["a", "b"]
         assert read("bucket_focuses", "a") == f'["{own}"]'.encode()

@@ -7,14 +7,14 @@ so that nothing is worked out twice: what is read comes from the fold.
 from typing import Any
 
 from varvite.graph.table import Record
-from varvite.session.kind import Read
+from varvite.session.kind import Fold, Read
 
 
 class Batch:
-    """read: the index as of the session's cursor. Costs one fold a record."""
+    """read: the index as of the session's cursor; fold: the session kind's, once a record."""
 
-    def __init__(self, read: Read) -> None:
-        self._before = read
+    def __init__(self, read: Read, fold: Fold) -> None:
+        self._before, self._fold = read, fold
         self._made: dict[tuple[str, str], bytes] = {}
         self.records: list[Record] = []
 
@@ -31,8 +31,6 @@ class Batch:
         self._add({"stream": "events", "type": kind, **fields, "payload": payload})
 
     def _add(self, record: Record) -> None:
-        from varvite.graph.fold import fold
-
         self.records.append(record)
-        for table, key, value in fold({"rev": 1, **record}, self.read):
+        for table, key, value in self._fold({"rev": 1, **record}, self.read):
             self._made[table, key] = value

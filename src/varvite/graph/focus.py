@@ -51,7 +51,7 @@ class Touch:
 
 def plan(
     changes: Sequence[BucketChange],
-    read: Read,
+    batch: Batch,
     parameters: Parameters,
     at_seq: int,
     *,
@@ -63,7 +63,6 @@ def plan(
     buckets: the step's `buckets` records, for their labels. Reads a bounded number of
     keys for each changed bucket and each focus tied to it.
     """
-    batch = Batch(read)
     labels = {one["id"]: one.get("label") or one["id"] for one in buckets}
     touches: dict[str, Touch] = {}
     for change in changes:

@@ -175,7 +175,7 @@ class GraphSession(Work):
 
     def _accepted(self, plan: landscape.Plan) -> list[dict[str, Any]]:
         """What the step's new variables have to become in Gaia, where all are accepted."""
-        batch = Batch(self.look)
+        batch = Batch(self.look, fold.fold)
         if self.parameters.accept == "all":
             new = (one.node["id"] for one in plan.arrivals if one.kind == "new")
             outbox.accept(batch, new)
@@ -183,7 +183,9 @@ class GraphSession(Work):
 
     def _focuses(self, field: FieldPlan, cursor: int) -> FocusPlan:
         made = (record for record in field.records if record["stream"] == "buckets")
-        return focus.plan(field.changes, self.look, self.parameters, cursor, buckets=made)
+        return focus.plan(
+            field.changes, Batch(self.look, fold.fold), self.parameters, cursor, buckets=made
+        )
 
     def open_bucket(
         self,

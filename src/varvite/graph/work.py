@@ -26,6 +26,7 @@ from varvite.graph import brief as briefs
 from varvite.graph.acts import Calls, Obligations
 from varvite.graph.batch import Batch
 from varvite.graph.draining import Drained
+from varvite.graph.fold import fold
 from varvite.graph.importing import GrowthReport
 from varvite.graph.packets import Packet
 from varvite.graph.parameters import Parameters
@@ -90,7 +91,7 @@ class Work:
         self, plan: Callable[[Batch], _T], *, key: str | None = None, checked: bool = True
     ) -> tuple[_T, Receipt | None]:
         with self._mutex:
-            cursor, batch = self.cursor, Batch(self.look)
+            cursor, batch = self.cursor, Batch(self.look, fold)
             made = plan(batch)
             if not batch.records:
                 return made, None
@@ -177,7 +178,7 @@ class Work:
         Raises:
             RecordNotFoundError, StateConflictError
         """
-        return answering.find(Batch(self.look), packet_id)
+        return answering.find(Batch(self.look, fold), packet_id)
 
     def assess(
         self, packet: Packet | str, candidates: Iterable[Any], *, key: str | None = None
