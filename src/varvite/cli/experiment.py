@@ -1,4 +1,4 @@
-"""`varvite experiment`: configure, append runs, follow a foreign log, see where it stands."""
+"""`varvite experiment`: configure, loop, append, follow a foreign log, see where it stands."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -23,13 +23,16 @@ _DIRECTIONS = ("minimize", "maximize")
     cls=LazyGroup,
     verbs={
         "init": f"{_HERE}:init",
+        "run": "varvite.cli.loop:run",
+        "log": "varvite.cli.loop:log",
+        "brief": "varvite.cli.loop:brief",
         "append": f"{_HERE}:append",
         "import": f"{_HERE}:import_log",
         "status": f"{_HERE}:status",
     },
 )
 def experiment() -> None:
-    """Experiment sessions: init, append, import, status."""
+    """Experiment sessions: init, run, log, brief, append, import, status."""
 
 
 @click.command(cls=Verb)
@@ -39,10 +42,16 @@ def experiment() -> None:
 @click.option("--direction", type=click.Choice(_DIRECTIONS), default="minimize", show_default=True)
 @click.option("--name", help="Name of the first segment.")
 @click.option("--title", default="", help="Title of the session.")
+@click.option("--command", help="What `run` measures.")
+@click.option("--checks", help="What must succeed after a clean run.")
+@click.option("--scope", multiple=True, help="File or folder that keeps commit; repeatable.")
+@click.option("--max-iterations", type=click.IntRange(min=1), help="Runs in the first segment.")
+@click.option("--working-dir", type=click.Path(file_okay=False, exists=True, resolve_path=True))
 @wait_option
 @pass_settings
 def init(
     settings: Settings,
+    /,
     *,
     session_id: str,
     metric_name: str,
@@ -51,15 +60,21 @@ def init(
     name: str | None,
     title: str,
     wait_s: float,
+    **loop: Any,
 ) -> None:
-    """Make a session, and say what it measures."""
+    """Make a session, and say what it measures.
+
+    With a scope, `log` commits its files where a run is kept, and takes them back where
+    it is not. Without one git is left alone.
+    """
     from varvite.experiment.session import Metric
 
     store = settings.open()
     if store.exists(session_id):
         raise SessionExistsError(f"{session_id} exists", hint="append to it, or choose another id")
     with store.experiment(session_id, create=True, title=title, wait_s=wait_s) as session:
-        receipt = session.start(Metric(metric_name, unit, direction), name=name)
+        told = {key: value for key, value in loop.items() if value}
+        receipt = session.start(Metric(metric_name, unit, direction), name=name, **told)
         show(settings, Answer.one({"session_id": session_id} | asdict(receipt)))
 
 
