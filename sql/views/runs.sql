@@ -19,8 +19,8 @@
 --           metric_unit   varchar      not null  of the segment
 --           direction     varchar      not null  minimize or maximize
 --           metrics       varchar      null      secondary metrics, JSON
---           commit        varchar      null
---           description   varchar      null
+--           commit        varchar      null      as the last patch of it said, else as logged
+--           description   varchar      null      likewise
 --           confidence    double       null      as logged
 --           logged_at     timestamptz  null      as logged, UTC
 --           source        varchar      null      the foreign log that it came from
@@ -44,6 +44,17 @@ definitions as (
     from streams.records
     where type = 'config'
     group by session_uid, segment
+),
+
+told as (
+    select
+        session_uid,
+        target_seq,
+        arg_max(json_extract(payload, '$.commit'), seq) as commit,
+        arg_max(json_extract(payload, '$.description'), seq) as description
+    from streams.records
+    where type = 'patch'
+    group by session_uid, target_seq
 )
 
 select
@@ -63,8 +74,10 @@ select
     coalesce(d.metric_unit, '') as metric_unit,
     coalesce(d.direction, 'minimize') as direction,
     r.metrics,
-    r.commit,
-    r.description,
+    case when t.commit is null then r.commit else t.commit ->> '$' end as commit,
+    case
+        when t.description is null then r.description else t.description ->> '$'
+    end as description,
     r.confidence,
     r.logged_at,
     r.source,
@@ -74,4 +87,5 @@ select
 from streams.records as r
 left join newest as n on r.session_uid = n.session_uid and r.source = n.source
 left join definitions as d on r.session_uid = d.session_uid and r.segment = d.segment
+left join told as t on r.session_uid = t.session_uid and r.seq = t.target_seq
 where r.type = 'run'

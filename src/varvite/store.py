@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import duckdb
 
     from varvite.experiment.session import ExperimentSession, Metric
+    from varvite.experiment.status import Rules
+    from varvite.experiments import Experiments
     from varvite.graph.assigner import Assigner, Embed
     from varvite.graph.looking import Looking
     from varvite.graph.port import GaiaPort
@@ -144,16 +146,26 @@ class Store:
         metric: "Metric | None" = None,
         create: bool = False,
         title: str = "",
+        rules: "Rules" = "strict",
         **options: Any,
     ) -> "ExperimentSession":
         """An experiment session, open for writing; `metric` starts a new one's first segment."""
         from varvite.experiment.session import EXPERIMENT, ExperimentSession
 
         writer = self._writer(session_id, EXPERIMENT, create=create, title=title, options=options)
-        session = ExperimentSession(writer)
+        session = ExperimentSession(writer, rules=rules)
         if metric and writer.cursor == 0:
             session.start(metric)
         return session
+
+    def experiments(self, *, rules: "Rules" = "strict", wait_s: float = 30) -> "Experiments":
+        """All experiment sessions under the mission's names, each call on its own.
+
+        wait_s: how long a call waits for a session that another process has open.
+        """
+        from varvite.experiments import Experiments
+
+        return Experiments(self, rules=rules, wait_s=wait_s)
 
     def _writer(
         self,

@@ -20,7 +20,9 @@ from varvite.experiment.status import TRANSITIONS
 from varvite.session.kind import Entry, Read
 
 SESSION, SEGMENT, KEPT, LOG = "experiment", "experiment_segment", "experiment_kept", "foreign_log"
+KEPT_AT, PATCHED = "experiment_kept_at", "experiment_patched"
 LOG_READ, STATUS_CHANGED = "log_read", "status_changed"
+POINTER_SET, RUN_KEPT, UPDATED = "pointer_set", "run_kept", "session_updated"
 _ONLY = "session"
 
 _State = TypeVar("_State")
@@ -72,7 +74,8 @@ class SessionState:
     """runs, statuses and kept count what counts; ordinal is the last number given to a run.
 
     declared: the definition that the session's own config records gave, from which a
-    foreign log that is read anew starts.
+    foreign log that is read anew starts. pins: run ids that someone set as baseline or
+    best of the current segment.
     """
 
     status: str = "active"
@@ -84,6 +87,11 @@ class SessionState:
     kept: int = 0
     definition: Definition = field(default_factory=Definition)
     declared: Definition = field(default_factory=Definition)
+    pins: dict[str, str] = field(default_factory=dict)
+
+    def counts(self, run: RunEntry) -> bool:
+        """Whether the run is of the newest generation."""
+        return run.ordinal > self.ordinal - self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,20 @@ def kept(read: Read) -> Iterator[RunEntry]:
             yield run
 
 
+def is_kept(read: Read, run: RunEntry) -> bool:
+    """Whether a run that counts is in the kept ledger: as a keep, or because it was put there."""
+    number = read(KEPT_AT, run.id)
+    if run.status == "keep" or number is None:
+        return run.status == "keep"
+    there = _run_entry(_stored(read(KEPT, number.decode())))
+    return int(number) <= session_state(read).kept and there == run
+
+
+def patched(read: Read, seq: int) -> dict[str, Any]:
+    """All that patches say of the record at `seq`, later ones over earlier ones."""
+    return _stored(read(PATCHED, str(seq))) or {}
+
+
 def log_state(read: Read, source: str) -> LogState | None:
     stored = _stored(read(LOG, source))
     return LogState(**stored) if stored else None
@@ -158,6 +180,7 @@ def summary(read: Read) -> dict[str, Any]:
         "kept": state.kept,
         "statuses": state.statuses,
         "definition": state.definition,
+        "pins": state.pins,
         **{name: getattr(current, name, None) for name in _POINTERS},
     }
 
@@ -177,6 +200,7 @@ def rewound(state: SessionState) -> SessionState:
         statuses={},
         kept=0,
         definition=state.declared,
+        pins={},
     )
 
 
@@ -190,7 +214,9 @@ def _fold_config(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     declared = state.declared if record.get("source") else definition
     number = record["segment"]
     segment = segment_state(read, number) or SegmentState(number, definition)
-    yield _session(replace(state, segment=number, definition=definition, declared=declared))
+    pins = state.pins if number == state.segment else {}
+    state = replace(state, segment=number, definition=definition, declared=declared, pins=pins)
+    yield _session(state)
     yield _segment(replace(segment, definition=definition))
 
 
@@ -211,6 +237,30 @@ def _fold_run(record: dict[str, Any], read: Read) -> Iterator[Entry]:
             kept=state.kept + kept_now,
         )
     )
+
+
+def _fold_kept(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+    try:
+        state, run = session_state(read), RunEntry(**record["payload"]["run"])
+    except (TypeError, KeyError):
+        return
+    number = str(state.kept + 1)
+    yield KEPT, number, orjson.dumps(run)
+    yield KEPT_AT, run.id, number.encode()
+    yield _session(replace(state, kept=state.kept + 1))
+
+
+def _fold_pointer(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+    state, payload = session_state(read), record.get("payload")
+    if isinstance(payload, dict) and isinstance(payload.get("run"), str):
+        pins = state.pins | {str(payload.get("pointer")): payload["run"]}
+        yield _session(replace(state, pins=pins))
+
+
+def _fold_patch(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+    target, patch = record.get("target_seq"), record.get("payload")
+    if target and isinstance(patch, dict):
+        yield PATCHED, str(target), orjson.dumps(patched(read, target) | patch)
 
 
 def _fold_status(record: dict[str, Any], read: Read) -> Iterator[Entry]:
@@ -315,6 +365,9 @@ _POINTERS = ("baseline", "baseline_valid", "best")
 _FOLDS = {
     ("records", "config"): _fold_config,
     ("records", "run"): _fold_run,
+    ("records", "patch"): _fold_patch,
+    ("events", POINTER_SET): _fold_pointer,
+    ("events", RUN_KEPT): _fold_kept,
     ("events", STATUS_CHANGED): _fold_status,
     ("events", LOG_READ): _fold_log,
 }

@@ -4,36 +4,30 @@ Nothing here reads history: what an append must know comes from the index.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from varvite import ids
-from varvite.errors import GitError, InvalidRecordError, SessionStatusError
-from varvite.experiment import importing, ledger, loop_state, status
+from varvite.errors import InvalidRecordError
+from varvite.experiment import amending, importing, ledger, status
 from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
-from varvite.experiment.loop import Logged, Loop
 from varvite.experiment.placing import Place
-from varvite.experiment.running import Measured
+from varvite.experiment.status import Rules
 from varvite.records.foreign import ForeignLog, LogBatch
 from varvite.records.outcomes import DIRECTIONS, STATUSES, measured
-from varvite.session.kind import Entry, Kind, Read
+from varvite.session.kind import Kind
 from varvite.session.projecting import KEYS
+from varvite.session.records import seq_of
 from varvite.session.recovery import Recovered
 from varvite.session.writer import Receipt, Writer
-
-
-def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    yield from loop_state.fold(record, read)
-    yield from ledger.fold(record, read)
-
 
 EXPERIMENT = Kind(
     name="experiment",
     streams=("records", "quarantine", "events"),
     private=frozenset(),
-    fold=_fold,
+    fold=ledger.fold,
     summary=ledger.summary,
 )
 TYPES = ("config", "run", "hook", "finalize")
@@ -59,10 +53,9 @@ class Metric:
 class ExperimentSession:
     """An open experiment session, around the writer that commits for it."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, writer: Writer, *, rules: Rules = "strict") -> None:
+        self._writer, self._rules = writer, rules
         self._mutex = threading.RLock()
-        self._reconcile()
 
     def __enter__(self) -> Self:
         return self
@@ -126,17 +119,48 @@ class ExperimentSession:
         record |= {"metric_unit": metric.unit, "direction": metric.direction}
         return self.append_record(record | {"payload": settings or None})
 
-    def append_record(self, record: dict[str, Any], *, key: str | None = None) -> Receipt:
+    def start_new_segment(
+        self, metric: Metric | None = None, *, payload: dict[str, Any] | None = None
+    ) -> Receipt:
+        """Append a config, which opens a segment after at least one run; see `start`.
+
+        Without a metric it measures what the last one did. By Fusion's rules a session
+        that is done takes it too, and the pointers go on into the new segment.
+
+        Raises:
+            SessionStatusError: the session is finalized or archived.
+        """
+        record: dict[str, Any] = {"type": "config", "payload": payload or None}
+        if metric:
+            record |= {"metric_name": metric.name, "metric_unit": metric.unit}
+            record |= {"direction": metric.direction}
+        if self._rules == "strict":
+            return self.append_record(record)
+        with self._mutex:
+            cursor, place = self.cursor, Place(self.state())
+            made = self._named(place.stamp(record | {"stream": "records"}), None, 0)
+            return self._writer.append(
+                [made, *self._carried(made["segment"])], expected_cursor=cursor
+            )
+
+    def append_record(
+        self, record: dict[str, Any], *, key: str | None = None, segment: int | None = None
+    ) -> Receipt:
         """Append one config, run, hook or finalize record; see `append_records`."""
-        return self.append_records([record], key=key)
+        return self.append_records([record], key=key, segment=segment)
 
     def append_records(
-        self, records: Sequence[dict[str, Any]], *, key: str | None = None
+        self,
+        records: Sequence[dict[str, Any]],
+        *,
+        key: str | None = None,
+        segment: int | None = None,
     ) -> Receipt:
         """Commit records as one batch; each gets its segment, a run its ordinal.
 
         A run's `metric` may be any value: what is no finite number becomes null, and
         `metric_state` says why. A `key` that was used returns the first receipt.
+        Only Fusion's rules let a `segment` be another than the current one.
 
         Raises:
             SessionStatusError: the session is finalized or archived.
@@ -148,7 +172,7 @@ class ExperimentSession:
             if key is None or self._read(KEYS, key) is None:
                 self._refuse_done()
             made = [
-                self._named(place.stamp(record), key, position)
+                self._named(self._moved(place.stamp(record), segment), key, position)
                 for position, record in enumerate(checked)
             ]
             return self._writer.append(made, key=key, expected_cursor=cursor)
@@ -161,26 +185,84 @@ class ExperimentSession:
         """
         with self._mutex:
             cursor, now = self.cursor, self.status()
-            status.check_step(self.id, now, to)
+            status.check_step(self.id, now, to, self._rules)
             event: dict[str, Any] = {"stream": "events", "type": ledger.STATUS_CHANGED}
             event["payload"] = {"from": now, "to": to}
             return self._writer.append([event], expected_cursor=cursor)
 
-    def loop(self, cwd: str | None = None) -> Loop:
-        """The session's loop in a working folder: the config's, else the current one."""
-        return Loop(self, self._writer, cwd)
+    def get_record(self, record_id: str) -> dict[str, Any]:
+        """A record with its patches folded into `payload`. Reads one part of the journal.
 
-    def run(self, command: str | None = None, **options: Any) -> Measured:
-        """Measure, and remember it for `log`: see `Loop.run`."""
-        return self.loop().run(command, **options)
+        Raises:
+            RecordNotFoundError
+        """
+        return amending.record(self._writer.folder, self._read, record_id)
 
-    def log(self, status: str, **options: Any) -> Logged:
-        """Make what was measured a run, and commit or take back its files: see `Loop.log`."""
-        return self.loop().log(status, **options)
+    def pointer(self, name: str) -> str | None:
+        """The id of the current segment's baseline or best run: as set, else as computed."""
+        entry = self.baseline() if name == "baseline" else self.best()
+        return self.state().pins.get(name) or (entry.id if entry else None)
 
-    def brief(self) -> dict[str, Any]:
-        """What an agent must know after a context reset: see `Loop.brief`."""
-        return {"session_id": self.id} | self.loop().brief()
+    def set_baseline_run(self, run_id: str) -> Receipt:
+        """Point to another baseline, until the next segment. `baseline()` stays the computed one.
+
+        Raises:
+            RecordNotFoundError
+            InvalidRecordError: the record is no run.
+        """
+        return self._point("baseline", run_id)
+
+    def set_best_run(self, run_id: str) -> Receipt:
+        """Point to another best run, until the next segment. `best()` stays the computed one.
+
+        Raises:
+            RecordNotFoundError
+            InvalidRecordError: the record is no run.
+        """
+        return self._point("best", run_id)
+
+    def record_kept(self, run_id: str) -> Receipt | None:
+        """Add a run to the kept ledger; None where it is there already. A keep always is.
+
+        Raises:
+            RecordNotFoundError
+            InvalidRecordError: the record is no run.
+        """
+        with self._mutex:
+            cursor, run = self.cursor, amending.run_entry(self.get_record(run_id))
+            amending.check_counts(self.state(), run)
+            if ledger.is_kept(self._read, run):
+                return None
+            made = amending.event(ledger.RUN_KEPT, {"run": asdict(run)})
+            return self._writer.append([made], expected_cursor=cursor)
+
+    def update_record_payload(self, record_id: str, patch: dict[str, Any]) -> Receipt:
+        """Merge `patch` over a record's payload, key by key, by a record of its own.
+
+        A null stays. The ledger goes by what a run's record said: a patch moves no pointer.
+
+        Raises:
+            RecordNotFoundError
+            SessionStatusError: the session is done, and this is no backfill of a commit.
+        """
+        amending.check_merges(patch)
+        with self._mutex:
+            cursor, seq = self.cursor, self._seq(record_id)
+            if self._rules == "strict":
+                amending.check_patch(
+                    self.id, self.status(), patch, lambda: self.get_record(record_id)
+                )
+            made = Place(self.state()).stamp(amending.patch_record(seq, patch))
+            return self._writer.append([self._named(made, None, 0)], expected_cursor=cursor)
+
+    def update(self, **changes: Any) -> Receipt:
+        """Say anew its name, project_id, working_dir, max_iterations, tags or metadata.
+
+        Raises:
+            InvalidRecordError: something else, or of another type.
+        """
+        amending.check_about(changes)
+        return self._writer.append([amending.event(ledger.UPDATED, changes)])
 
     def import_log(self, log: ForeignLog) -> ImportReport:
         """Take over what a foreign log has beyond what was imported from it before.
@@ -203,12 +285,34 @@ class ExperimentSession:
             report.cursor = self.cursor
         return report
 
-    def _reconcile(self) -> None:
-        """End what an interrupted `log` began; where git cannot, the next `log` says why."""
-        try:
-            self.loop().reconcile()
-        except (GitError, SessionStatusError):
-            return
+    def _moved(self, record: dict[str, Any], segment: int | None) -> dict[str, Any]:
+        if segment is None or segment == record["segment"]:
+            return record
+        if self._rules == "strict" or record["type"] == "config":
+            raise InvalidRecordError(
+                f"segment {segment}: the session is in segment {record['segment']}",
+                path="records[].segment",
+            )
+        return record | {"segment": segment}
+
+    def _carried(self, segment: int) -> list[dict[str, Any]]:
+        """The pointers as they stand, set again for a segment to come."""
+        runs = {name: self.pointer(name) for name in amending.POINTERS}
+        return [amending.pointer(name, run, segment) for name, run in runs.items() if run]
+
+    def _point(self, name: str, run_id: str) -> Receipt:
+        with self._mutex:
+            cursor, run = self.cursor, amending.run_entry(self.get_record(run_id))
+            state = self.state()
+            amending.check_counts(state, run)
+            made = amending.pointer(name, run_id, state.segment)
+            return self._writer.append([made], expected_cursor=cursor)
+
+    def _seq(self, record_id: str) -> int:
+        seq = seq_of(self._read, "records", record_id)
+        if seq is None:
+            raise amending.not_found(record_id)
+        return seq
 
     @property
     def _uid(self) -> str:

@@ -1,6 +1,11 @@
 """The states of an experiment session, and the only steps between them."""
 
+from typing import Literal
+
 from varvite.errors import SessionStatusError
+
+Rules = Literal["strict", "fusion"]
+"""Whose rules hold. Fusion's are laxer; they are for programs that were written for it."""
 
 TRANSITIONS: dict[str, frozenset[str]] = {
     "active": frozenset({"finalizing", "archived"}),
@@ -11,13 +16,13 @@ TRANSITIONS: dict[str, frozenset[str]] = {
 TAKES_RECORDS = frozenset({"active", "finalizing"})
 
 
-def check_step(session_id: str, status: str, to: str) -> None:
-    """Refuse a step that the table has not.
+def check_step(session_id: str, status: str, to: str, rules: Rules = "strict") -> None:
+    """Refuse a step that the table has not; Fusion takes any to a state that there is.
 
     Raises:
         SessionStatusError: .status
     """
-    if to not in TRANSITIONS[status]:
+    if to not in (TRANSITIONS if rules == "fusion" else TRANSITIONS[status]):
         allowed = ", ".join(sorted(TRANSITIONS[status])) or "nothing"
         raise SessionStatusError(
             f"session {session_id} is {status} and cannot become {to[:80]}",
