@@ -4,30 +4,38 @@ Nothing here reads history: what an append must know comes from the index.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from varvite import ids
-from varvite.errors import InvalidRecordError
-from varvite.experiment import amending, importing, ledger, status
+from varvite.errors import GitError, InvalidRecordError, SessionStatusError
+from varvite.experiment import amending, importing, ledger, loop_state, status
 from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
+from varvite.experiment.loop import Logged, Loop
 from varvite.experiment.placing import Place
+from varvite.experiment.running import Measured
 from varvite.experiment.status import Rules
 from varvite.records.foreign import ForeignLog, LogBatch
 from varvite.records.outcomes import DIRECTIONS, STATUSES, measured
-from varvite.session.kind import Kind
+from varvite.session.kind import Entry, Kind, Read
 from varvite.session.projecting import KEYS
 from varvite.session.records import seq_of
 from varvite.session.recovery import Recovered
 from varvite.session.writer import Receipt, Writer
 
+
+def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+    yield from loop_state.fold(record, read)
+    yield from ledger.fold(record, read)
+
+
 EXPERIMENT = Kind(
     name="experiment",
     streams=("records", "quarantine", "events"),
     private=frozenset(),
-    fold=ledger.fold,
+    fold=_fold,
     summary=ledger.summary,
 )
 TYPES = ("config", "run", "hook", "finalize")
@@ -56,6 +64,7 @@ class ExperimentSession:
     def __init__(self, writer: Writer, *, rules: Rules = "strict") -> None:
         self._writer, self._rules = writer, rules
         self._mutex = threading.RLock()
+        self._reconcile()
 
     def __enter__(self) -> Self:
         return self
@@ -264,6 +273,22 @@ class ExperimentSession:
         amending.check_about(changes)
         return self._writer.append([amending.event(ledger.UPDATED, changes)])
 
+    def loop(self, cwd: str | None = None) -> Loop:
+        """The session's loop in a working folder: the config's, else the current one."""
+        return Loop(self, self._writer, cwd)
+
+    def run(self, command: str | None = None, **options: Any) -> Measured:
+        """Measure, and remember it for `log`: see `Loop.run`."""
+        return self.loop().run(command, **options)
+
+    def log(self, status: str, **options: Any) -> Logged:
+        """Make what was measured a run, and commit or take back its files: see `Loop.log`."""
+        return self.loop().log(status, **options)
+
+    def brief(self) -> dict[str, Any]:
+        """What an agent must know after a context reset: see `Loop.brief`."""
+        return {"session_id": self.id} | self.loop().brief()
+
     def import_log(self, log: ForeignLog) -> ImportReport:
         """Take over what a foreign log has beyond what was imported from it before.
 
@@ -313,6 +338,13 @@ class ExperimentSession:
         if seq is None:
             raise amending.not_found(record_id)
         return seq
+
+    def _reconcile(self) -> None:
+        """End what an interrupted `log` began; where git cannot, the next `log` says why."""
+        try:
+            self.loop().reconcile()
+        except (GitError, SessionStatusError):
+            return
 
     @property
     def _uid(self) -> str:
