@@ -1,3 +1,4 @@
+import time
 from itertools import pairwise
 
 import pytest
@@ -208,3 +209,27 @@ def test_the_longest_commit_line_and_header_can_be_read():
 
     assert len(header) < journal.LINE_BYTES_MAX
     assert next(journal.blocks(header + block, at)).commit == commit
+
+
+def test_a_hostile_tail_costs_about_what_clean_bytes_do():
+    size = 4 << 20
+    whole = part(*[tuple(range(1 + 500 * n, 501 + 500 * n)) for n in range(150)])
+    one = part((1,))
+    tails = [
+        b'\n{"commit":{' * (size // 12),
+        (b'\n{"commit":{' + b'"crc":1' * 9_000) * (size // 63_000),
+        (b'\n{"commit":{"a":' + b"[" * 60_000 + b',"crc":1}}') * (size // 60_000),
+        bytes(size),
+        b"\n" * size,
+    ]
+
+    def seconds(data):
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            scan(data)
+            times.append(time.process_time() - began)
+        return min(times) / len(data)
+
+    clean = seconds(whole)
+    assert [seconds(one + tail) < 10 * clean for tail in tails] == [True] * len(tails)

@@ -5,6 +5,7 @@ record lines and one commit line. The CRC chain runs through headers and commits
 so a part proves itself from its header, and its header from the part before.
 """
 
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ FORMAT = 1
 COMMIT_PREFIX = b'{"commit":{'
 LINE_BYTES_MAX = 64 << 10
 STREAMS_MAX = 256
+_COMMIT_LINE = re.compile(rb'\n(\{"commit":\{[^\n]*\}\})(?=\n)')
 
 Level = Literal["durable", "group", "fast"]
 LEVELS: tuple[Level, ...] = ("durable", "group", "fast")
@@ -236,13 +238,10 @@ def later_commit(data: bytes, after: Position) -> int | None:
     written when the next one had been synced. What was never synced may be torn
     anywhere, so other commit lines beyond prove nothing.
     """
-    begin = data.find(b"\n" + COMMIT_PREFIX, max(after.offset - 1, 0)) + 1
-    while begin:
-        end = data.find(b"\n", begin, begin + LINE_BYTES_MAX) + 1
-        parsed = proof.read_line(data[begin:end])
-        if parsed and _proves_damage(data, begin, parsed, after):
-            return begin
-        begin = data.find(b"\n" + COMMIT_PREFIX, begin) + 1
+    for line in _COMMIT_LINE.finditer(data, max(after.offset - 1, 0)):
+        parsed = proof.read_line(line[1]) if len(line[1]) < LINE_BYTES_MAX else None
+        if parsed and _proves_damage(data, line.start(1), parsed, after):
+            return line.start(1)
     return None
 
 
