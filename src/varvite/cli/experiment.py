@@ -74,6 +74,7 @@ def init(
         raise SessionExistsError(f"{session_id} exists", hint="append to it, or choose another id")
     with store.experiment(session_id, create=True, title=title, wait_s=wait_s) as session:
         told = {key: value for key, value in loop.items() if value}
+        told |= {"scope": list(loop["scope"])}
         receipt = session.start(Metric(metric_name, unit, direction), name=name, **told)
         show(settings, Answer.one({"session_id": session_id} | asdict(receipt)))
 
