@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 VALUES_MIN = 3
 LEVEL = 0.05
-DRAWS = 2000
+DRAWS = 3000
+ERRORS = 3
+"""How many standard errors of its table a p is taken to be too low by."""
 _NUMBERS_MAX = 1_000_000
 
 
@@ -47,7 +49,7 @@ def evidence(
     """Judge the best of a segment's finite metrics, the baseline first.
 
     Which tests are asked follows from whether the noise is known, never from their
-    outcome. Costs a Monte Carlo table the first time for a number of runs: 2,000
+    outcome. Costs a Monte Carlo table the first time for a number of runs: 3,000
     sessions of them, at most a million numbers.
     """
     sign = 1 if direction == "maximize" else -1
@@ -126,8 +128,13 @@ class _Tables:
         return (len(table) - bisect_left(table, value) + 1) / (len(table) + 1)
 
     def combined(self, smallest: float) -> float:
-        """How often noise gives a smallest p like this: the price of asking several tests."""
-        return (bisect_right(self._smallest, smallest) + 1) / (len(self._smallest) + 1)
+        """How often noise gives a smallest p like this: the price of asking several tests.
+
+        Three standard errors above what the table says, so that its own luck cannot help.
+        """
+        draws = len(self._smallest) + 1
+        share = (bisect_right(self._smallest, smallest) + 1) / draws
+        return min(1.0, share + ERRORS * math.sqrt(share * (1 - share) / draws))
 
 
 @cache
