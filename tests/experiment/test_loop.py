@@ -2,16 +2,19 @@ import json
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
+from varvite.adapters.pi_log import PiLog
 from varvite.errors import (
     GitError,
     InvalidRecordError,
     IterationLimitError,
     SessionStatusError,
 )
-from varvite.experiment.git import message, preserved, preserved_by_fusion
+from varvite.experiment.fusion_git import fusion_revert, preserved_by_fusion
+from varvite.experiment.git import message, preserved
 from varvite.experiment.session import Metric
 
 BENCHMARK = "echo METRIC ms=$(cat src/ms); echo METRIC kb=3"
@@ -424,3 +427,56 @@ def test_a_message_begins_as_pis_does(vectors):
 
         assert {"subject": subject, "trailer": trailer} == vector["expected"]
         assert last == "Varvite-Run: r"
+
+
+def test_a_commit_that_outlives_its_killed_writer_gets_its_run(tmp_path, repo):
+    from varvite.store import Store
+
+    store = Store(tmp_path / "store")
+    with store.experiment("s", create=True) as session:
+        given = {"scope": ["src"], "command": BENCHMARK, "working_dir": str(repo.path)}
+        session.start(Metric("ms"), **given)
+        session.run()
+        repo.write("src/ms", "80")
+        session.run()
+    hook = repo.write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/committing\nsleep 1\n")
+    hook.chmod(0o755)
+    words = ["--store", str(tmp_path / "store"), "experiment", "log", "s", "keep"]
+    writer = subprocess.Popen([sys.executable, "-m", "varvite.cli", *words])
+    while not (repo.path / ".git/committing").exists():
+        time.sleep(0.01)
+    writer.kill()
+    writer.wait()
+
+    with store.experiment("s") as session:
+        recent = session.brief()["recent"]
+
+    assert [(run["status"], run["commit"]) for run in recent] == [("keep", repo.head())]
+    assert repo.git("rev-list", "--count", "HEAD").strip() == "2"
+
+
+def test_a_hook_is_logged_where_pi_logs_it(vectors, tmp_path, open_session):
+    script = tmp_path / ".auto" / "hooks" / "before.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("exit 0")
+    script.chmod(0o755)
+    for vector in vectors["hook_append_requires_config"]:
+        session = open_session(vector["id"])
+        log = tmp_path / "log.jsonl"
+        if vector["input"]["existing"] is not None:
+            log.write_text(vector["input"]["existing"])
+            session.import_log(PiLog(log))
+        cursor = session.cursor
+
+        session.loop(str(tmp_path)).fire("before", {})
+
+        assert (session.cursor > cursor) is vector["expected"]["appended"], vector["id"]
+
+
+def test_fusions_revert_calls_git_as_fusion_does(vectors):
+    for vector in vectors["revert_sequence"]:
+        given = vector["input"]
+
+        plan = fusion_revert(given["status_porcelain"], "base", given["stash_ref"])
+
+        assert plan == vector["expected"], vector["id"]

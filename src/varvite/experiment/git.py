@@ -19,13 +19,6 @@ import orjson
 from varvite.errors import GitError
 
 RUN_TRAILER, SESSION_TRAILER = "Varvite-Run", "Varvite-Session"
-FUSION_PRESERVED = (
-    "autoresearch.jsonl",
-    "autoresearch.md",
-    "autoresearch.ideas.md",
-    "autoresearch.checks.sh",
-    "autoresearch.config.json",
-)
 _LOCK = "varvite.lock"
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "--literal-pathspecs")
 _FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -35,10 +28,6 @@ def preserved(path: str) -> bool:
     """Whether a path is pi's own, at any depth: never committed, never taken back."""
     parts = path.split("/")
     return ".auto" in parts or any(part.startswith("autoresearch.") for part in parts)
-
-
-def preserved_by_fusion(path: str) -> bool:
-    return path in FUSION_PRESERVED or path.partition("/")[0] == "autoresearch.hooks"
 
 
 def message(description: str, result: Mapping[str, Any], trailers: Mapping[str, str]) -> str:

@@ -176,6 +176,13 @@ class Loop:
             "recent": loop_state.recent(self._writer.read, state.ordinal, state.runs),
         }
 
+    def fire(self, stage: hooks.Stage, payload: dict[str, Any]) -> str | None:
+        """Fire a hook, record it where there was a config, and return what it tells the agent."""
+        fired = hooks.fire(self.cwd, stage, payload)
+        if fired.fired and self.settings.get("configured"):
+            self._session.append_record({"type": "hook", "payload": fired.entry(stage)})
+        return fired.steer(stage)
+
     def _refuse(self, *, limit: bool = True) -> None:
         status = self._session.state().status
         if status != "active":
@@ -311,19 +318,11 @@ class Loop:
         state, segment = self._session.state(), self._session.segment()
         run = _pi_run(state, done, record)
         about = {"session": _pi_session(state, segment)}
-        steer = [self._fire("after", {"run_entry": run} | about)]
+        steer = [self.fire("after", {"run_entry": run} | about)]
         if done.left != 0:
-            steer.append(
-                self._fire("before", {"next_run": state.runs + 1, "last_run": run} | about)
-            )
+            steer.append(self.fire("before", {"next_run": state.runs + 1, "last_run": run} | about))
         told = [text for text in steer if text]
         return Logged(**asdict(done) | {"steer": told, "cursor": self._writer.cursor})
-
-    def _fire(self, stage: hooks.Stage, payload: dict[str, Any]) -> str | None:
-        fired = hooks.fire(self.cwd, stage, payload)
-        if fired.fired and self.settings.get("configured"):
-            self._session.append_record({"type": "hook", "payload": fired.entry(stage)})
-        return fired.steer(stage)
 
 
 def _record(
