@@ -7,6 +7,7 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     │   ├── InvalidIdError
     │   ├── InvalidRecordError      .path of the fault in the record
     │   ├── LimitError              .path, .limit
+    │   ├── PlanError               finalize cannot go that way
     │   └── MalformedInputError     .file, .line, .offset, .path
     ├── NotFoundError         look elsewhere                          3
     │   ├── SessionNotFoundError
@@ -82,6 +83,10 @@ class InvalidRecordError(InputError):
 
 class LimitError(InputError):
     code = "limit_exceeded"
+
+
+class PlanError(InputError):
+    code = "plan_error"
 
 
 class MalformedInputError(InputError):
