@@ -3,9 +3,13 @@
 from datetime import datetime
 
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from varvite.query import relations
 from varvite.records.contracts import stream_columns
+from varvite.segments.scan import columns, connect
 
 SESSIONS = ("followed", "nothing", "odd", "search", "speed")
 ENVELOPE = ("seq", "stream", "id", "rev", "prev_seq", "at", "actor")
@@ -149,3 +153,20 @@ def test_a_session_asked_alone_shows_the_segments_with_its_rows(layered):
     found = layered.sql("select distinct stream from segments", sessions=["speed"]).rows()
 
     assert sorted(found) == [("events",), ("records",)]
+
+
+def test_a_segment_of_an_older_version_is_null_in_the_columns_that_it_lacks(tmp_path):
+    older = {"seq": [1], "id": ["e"], "session_id": ["s"], "type": ["noted"], "gone": [True]}
+    newer = {"type": ["noted"], "payload": ["{}"], "seq": [2], "id": ["f"], "session_id": ["s"]}
+    paths = [str(tmp_path / name) for name in ("older", "newer")]
+    for path, table in zip(paths, (older, newer), strict=True):
+        pq.write_table(pa.table(table), path)
+
+    with connect() as connection:
+        found = connection.sql(relations.relation("events", paths, None))
+
+        assert found.columns == list(columns("events"))
+        assert found.select("seq, id, type, payload, actor").order("seq").fetchall() == [
+            (1, "e", "noted", None, None),
+            (2, "f", "noted", "{}", None),
+        ]

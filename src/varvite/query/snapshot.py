@@ -245,5 +245,4 @@ class Snapshot:
         return self.manifest.generation
 
     def _cursor(self, one: SessionAt) -> int:
-        cut = self._cut.get(one.identity.uid, 0) if self._cut is not None else one.cursor
-        return min(cut, one.cursor)
+        return self._cut[one.identity.uid] if self._cut is not None else one.cursor
