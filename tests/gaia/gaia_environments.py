@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,10 @@ def make(name, *requirements):
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
+        wanted = f"{requirements} {sha256((ROOT / 'pyproject.toml').read_bytes()).hexdigest()}"
+        if not done.exists() or done.read_text() != wanted:
             install(folder, requirements)
-            done.touch()
+            done.write_text(wanted)
     return str(folder / "bin" / "python")
 
 
@@ -59,8 +61,9 @@ def install(folder, requirements):
         pytest.skip("no Python 3.12 for Gaia on this machine")
     if uv is None:
         pytest.skip("no uv to install Gaia with")
-    shutil.rmtree(folder, ignore_errors=True)
-    run([uv, "venv", "--quiet", "--python", python, str(folder)])
+    if not (folder / "bin/python").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        run([uv, "venv", "--quiet", "--python", python, str(folder)])
     into = ["--python", str(folder / "bin" / "python")]
     run([uv, "pip", "install", "--quiet", *into, *requirements])
 

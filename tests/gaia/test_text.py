@@ -1,7 +1,9 @@
 """What is written and read as text, with no Gaia to ask."""
 
 import ast
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,22 @@ from varvite.graph.port import GATE_UNAVAILABLE
 
 HEAD = '[project]\nname = "a-gaia"\ndependencies = ["b-gaia"]\n'
 TAIL = "\n[tool.gaia]\ntype = 'x' # kept\n"
+
+
+def test_every_code_that_we_give_is_documented():
+    root = Path(__file__).parents[2]
+    source = "".join(path.read_text() for path in (root / "src/varvite/gaia").rglob("*.py"))
+    page = (root / "docs/graph-gaia.md").read_text()
+
+    given = set(re.findall(r'(?:Fault|refuse|Failure)\(\s*"(\w+)"', source))
+    given |= set(re.findall(r'"code": "(\w+)"', source)) | {
+        "not_compiled",
+        "uv_missing",
+        "state_newer",
+    }
+    table = re.findall(r"^\| ([\w, ]+) \| (yes|no) \|", page, re.MULTILINE)
+    documented = {code for codes, _ in table for code in codes.split(", ")}
+    assert documented | {"build_check"} == given | {"state_malformed", "uv_failed", "build_check"}
 
 
 def test_a_workspace_member_becomes_a_path_source_and_all_else_stays():

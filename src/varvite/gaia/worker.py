@@ -84,7 +84,8 @@ class Worker(LivePort):
             )
         except OSError as error:
             self._errors.close()
-            raise Fault("python_missing", f"{self.python} does not start: {error}") from None
+            message = f"{self.python} does not start: {error}"
+            raise Fault("python_missing", message, retryable=True) from None
         self.starts += 1
         return self._process
 

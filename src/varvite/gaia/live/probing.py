@@ -7,7 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from .cost import Meter
-from .faults import Fault
+from .faults import refuse
 
 PYTHON_MIN = (3, 12)
 VERSION_MIN = (0, 5)
@@ -16,14 +16,14 @@ VERSION_MIN = (0, 5)
 def probe(meter: Meter) -> dict[str, Any]:
     """Versions, or the fault python_too_old, gaia_missing or gaia_too_old. Writes nothing."""
     if sys.version_info[:2] < PYTHON_MIN:
-        raise Fault(
-            "python_too_old", f"Gaia needs Python 3.12 or later; this is {sys.version.split()[0]}"
-        )
+        found = sys.version.split()[0]
+        refuse("python_too_old", f"Gaia needs Python 3.12 or later, not {found}", retryable=True)
     version = installed()
     if version is None:
-        raise Fault("gaia_missing", f"{sys.executable} has no gaia-lang")
+        refuse("gaia_missing", f"{sys.executable} has no gaia-lang", retryable=True)
     if numbers(version) < VERSION_MIN or not has_engine():
-        raise Fault("gaia_too_old", f"gaia-lang {version} has no engine; 0.5.0a9 or later has")
+        message = f"gaia-lang {version} has no engine; 0.5.0a9 or later has"
+        refuse("gaia_too_old", message, retryable=True)
     with meter.gaia():
         from gaia._meta import IR_SCHEMA
     return {
