@@ -208,3 +208,20 @@ def test_closing_and_sealing_sync_what_was_fast(slow):
         before = slow.files.data_syncs
 
     assert slow.files.data_syncs > before
+
+
+def test_a_write_during_a_sync_waits_for_the_next_one():
+    syncs = []
+
+    def sync():
+        syncs.append(group.wrote() if not syncs else None)
+
+    group = group_sync.GroupSync(sync, window_s=0)
+    group.wait(group.wrote())
+    during = syncs[0]
+
+    group.wait(during)
+
+    assert (during, len(syncs)) == (2, 2)
+    group.wait(during)
+    assert len(syncs) == 2
