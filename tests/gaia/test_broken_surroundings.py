@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from gaia_making import node, relation, source_bytes
 
+from varvite.gaia import live
 from varvite.gaia.worker import Worker
 from varvite.graph.port import ClosedObligation, OpenObligation, Promotion
 
@@ -168,6 +170,30 @@ def test_what_others_wrote_into_the_inquiry_state_stays(port, package, gaia):
     found = json.loads(path.read_text())
     assert [one["content"] for one in found["synthetic_obligations"]] == ["Theirs.", "More."]
     assert found["of_a_later_gaia"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("times", "failure", "ours"), [(2, None, ["Ours."]), (99, "state_contended", [])]
+)
+def test_an_inquiry_state_that_changes_under_us_is_read_again(
+    gaia_python, package, times, failure, ours
+):
+    script = Path(__file__).with_name("gaia_racing.py")
+    folder = Path(live.__file__).parent
+
+    done = subprocess.run(
+        [gaia_python, str(script), str(folder), str(package), str(times)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+
+    found, contents = json.loads(done.stdout)
+    written = min(times, 5)
+    theirs = [f"Theirs {times - 1 - number}." for number in range(written)]
+    assert (found and (found["code"], found["retryable"])) == (failure and (failure, True))
+    assert contents == theirs + ours
 
 
 def test_a_worker_that_hangs_is_stopped_and_started_again(worker, package):
