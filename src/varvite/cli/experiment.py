@@ -26,13 +26,14 @@ _DIRECTIONS = ("minimize", "maximize")
         "run": "varvite.cli.loop:run",
         "log": "varvite.cli.loop:log",
         "brief": "varvite.cli.loop:brief",
+        "finalize": "varvite.cli.finalize:finalize",
         "append": f"{_HERE}:append",
         "import": f"{_HERE}:import_log",
         "status": f"{_HERE}:status",
     },
 )
 def experiment() -> None:
-    """Experiment sessions: init, run, log, brief, append, import, status."""
+    """Experiment sessions: init, run, log, brief, finalize, append, import, status."""
 
 
 @click.command(cls=Verb)

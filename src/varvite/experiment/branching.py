@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from varvite.errors import GitError
 from varvite.experiment.finalizing import Group, check_disjoint
 
-_NONE = "0" * 40
-
 
 class Branching:
     """A repository in which branches are made. Its work tree and its HEAD are left alone."""
@@ -23,11 +21,9 @@ class Branching:
         """
         self.top = _git(cwd, "rev-parse", "--show-toplevel").strip()
 
-    def merge_base(self, trunk: str | None) -> str:
-        """Where the commit that is checked out left the trunk; without one, its first ancestor."""
-        if trunk:
-            return self._git("merge-base", trunk, "HEAD").strip()
-        return self._git("rev-list", "--max-parents=0", "HEAD").split()[-1]
+    def merge_base(self, trunk: str) -> str:
+        """Where the commit that is checked out left the trunk."""
+        return self._git("merge-base", "--end-of-options", trunk, "HEAD").strip()
 
     def full(self, commit: str) -> str:
         """The whole name of a commit.
@@ -41,6 +37,16 @@ class Branching:
 
     def parent(self, commit: str) -> str:
         return self.full(f"{commit}^")
+
+    def beyond(self, commits: Sequence[str], base: str) -> list[str]:
+        """Those of the commits that the base does not hold, each once."""
+        held = set(self._git("rev-list", base).split())
+        return [one for one in dict.fromkeys(map(self.full, commits)) if one not in held]
+
+    def remove(self, tips: dict[str, str]) -> None:
+        """Take back branches that `make` made, where they are still as it made them."""
+        given = "".join(f"delete refs/heads/{name} {tip}\n" for name, tip in tips.items())
+        self._git("update-ref", "--stdin", given=given)
 
     def files(self, commit: str) -> list[str]:
         """The paths that a commit changes."""

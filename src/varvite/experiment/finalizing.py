@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from varvite.errors import PlanError
@@ -41,6 +41,10 @@ class Plan:
     orphaned: tuple[str, ...]
     baseline_commit: str
     warnings: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as JSON has it."""
+        return {name: _listed(value) for name, value in asdict(self).items()}
 
 
 class Baseline(NamedTuple):
@@ -157,3 +161,9 @@ def _refuse_twice(what: str, names: Sequence[str]) -> None:
     for position, name in enumerate(names):
         if name in names[:position]:
             raise PlanError(f"{what} {name} is in two groups")
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _listed(each) for name, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, tuple) else value
