@@ -6,11 +6,10 @@ in the folder for the next run; after a change of what is stored, run with --fre
 
 import argparse
 import importlib
-import shutil
 from collections.abc import Sequence
 
 from benchmarks import rows
-from benchmarks.seeding import Plan, default_folder
+from benchmarks.seeding import Plan, default_folder, forget
 
 AREAS = ("append", "step", "opening", "processes", "compaction", "querying")
 
@@ -19,7 +18,7 @@ def main(given: Sequence[str] | None = None) -> list[rows.Row]:
     options = _parser().parse_args(given)
     plan = Plan(tuple(options.records), options.rounds, options.folder)
     if options.fresh:
-        shutil.rmtree(plan.folder, ignore_errors=True)
+        forget(plan)
     found: list[rows.Row] = []
     print(rows.head())
     for area in options.areas or AREAS:

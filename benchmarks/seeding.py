@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import varvite
@@ -42,14 +42,23 @@ def seeded(plan: Plan, kind: str, records: int, *, compacted: bool = False) -> s
     """The path of a store whose one session has this history; it must not be changed."""
     path = os.path.join(plan.folder, f"{kind}-{records}{'-compacted' * compacted}")
     if not os.path.isdir(path):
-        shutil.rmtree(f"{path}.new", ignore_errors=True)
-        if compacted:
-            _copy(seeded(plan, kind, records), f"{path}.new")
-            varvite.open(f"{path}.new").compact()
-        else:
-            GROW[kind](varvite.open(f"{path}.new"), SESSION, records)
-        os.rename(f"{path}.new", path)
+        with scratch(plan) as folder:
+            made = f"{folder}/store"
+            if compacted:
+                _copy(seeded(plan, kind, records), made)
+                varvite.open(made).compact()
+            else:
+                GROW[kind](varvite.open(made), SESSION, records)
+            with suppress(OSError):  # another run was faster
+                os.rename(made, path)
     return path
+
+
+def forget(plan: Plan) -> None:
+    """Remove the seeded stores; what other runs have copied of them stays theirs."""
+    for name in os.listdir(plan.folder) if os.path.isdir(plan.folder) else ():
+        if name.split("-")[0] in GROW:
+            shutil.rmtree(os.path.join(plan.folder, name))
 
 
 @contextmanager

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from benchmarks import querying, rows
+import varvite
+from benchmarks import querying, rows, seeding
 from benchmarks.__main__ import AREAS, main
 from benchmarks.seeding import Plan
 
@@ -71,6 +72,16 @@ def test_the_table_and_the_document_say_the_same(tmp_path, capsys, plan):
     printed = capsys.readouterr().out.splitlines()
     assert printed == [*rows.head().splitlines(), *map(rows.line, found)]
     assert [row["what"] for row in json.loads(file.read_text())["rows"]] == ROWS["append"]
+
+
+def test_seeding_anew_leaves_what_another_run_has_copied(tmp_path):
+    plan = Plan(sizes=(10,), rounds=1, folder=str(tmp_path))
+
+    with seeding.copied(plan, "experiment", 10) as store:
+        seeding.forget(plan)
+
+        assert not (tmp_path / "experiment-10").exists()
+        assert varvite.open(store).session(seeding.SESSION)["cursor"] == 10
 
 
 def test_all_areas_are_named():
