@@ -36,6 +36,8 @@ def stream(text: str) -> str:
 def record_id(text: str) -> str:
     """Return `text` if it may identify a record: NFC, printable, at most 256 bytes of UTF-8."""
     short = 0 < len(text) <= RECORD_ID_BYTES_MAX
+    if short and text.isascii() and text.isprintable():
+        return text
     if not (short and text.isprintable() and unicodedata.is_normalized("NFC", text)):
         raise InvalidIdError(f"{text[:80]!r} cannot identify a record", hint="NFC, printable")
     if len(text.encode()) > RECORD_ID_BYTES_MAX:

@@ -10,7 +10,7 @@ runs begin anew, in a new segment. Numbers of runs and segments are never used t
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -119,7 +119,7 @@ def session_state(read: Read) -> SessionState:
     value = read(SESSION, _ONLY)
     if value is None:
         return SessionState()
-    return _last_session.of(value) or _session_of(value)
+    return _last_session.decode(value)
 
 
 def _session_of(value: bytes) -> SessionState:
@@ -132,7 +132,7 @@ def segment_state(read: Read, segment: int) -> SegmentState | None:
     value = read(SEGMENT, str(segment))
     if value is None:
         return None
-    return _last_segment.of(value) or _segment_of(value)
+    return _last_segment.decode(value)
 
 
 def _segment_of(value: bytes) -> SegmentState:
@@ -325,23 +325,26 @@ def _counted(statuses: dict[str, int], status: str) -> dict[str, int]:
 
 
 class _Last(Generic[_State]):
-    """The state encoded last: within a batch the next record reads back those very bytes."""
+    """The state seen last: mostly what is read is what the record before it wrote."""
 
-    def __init__(self) -> None:
-        self._made: tuple[bytes, _State] | None = None
+    def __init__(self, decode: Callable[[bytes], _State]) -> None:
+        self._decode = decode
+        self._seen: tuple[bytes, _State] | None = None
 
     def encode(self, state: _State) -> bytes:
         value = orjson.dumps(state)
-        self._made = value, state
+        self._seen = value, state
         return value
 
-    def of(self, value: bytes) -> _State | None:
-        made = self._made
-        return made[1] if made and made[0] is value else None
+    def decode(self, value: bytes) -> _State:
+        seen = self._seen
+        if seen is None or seen[0] != value:
+            seen = self._seen = value, self._decode(value)
+        return seen[1]
 
 
-_last_session: _Last[SessionState] = _Last()
-_last_segment: _Last[SegmentState] = _Last()
+_last_session = _Last(_session_of)
+_last_segment = _Last(_segment_of)
 
 
 def _session(state: SessionState) -> Entry:
