@@ -1,9 +1,11 @@
 import shutil
 
+import orjson
 import pytest
 
 from varvite.errors import CorruptError, DamageError, ForeignIndexError, StaleIndexError
 from varvite.session.index import Index
+from varvite.session.reader import Reader
 from varvite.testing import notes
 from varvite.testing.notes import note
 
@@ -167,6 +169,46 @@ def test_an_index_ahead_of_the_journal_is_refused(store, session, tmp_path):
         with pytest.raises(CorruptError, match="seq 2 was committed"):
             notes.writer(store)
     assert (session / "events.ndjson").read_bytes() == older
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_index_may_outlive_unsynced_batches_over_a_restart_of_the_machine_alone(
+    store, session, restarted
+):
+    writer = notes.writer(store, level="fast")
+    writer.append([note(1)])
+    size = (session / "events.ndjson").stat().st_size
+    writer.append([note(2)])
+    notes.abandon(writer)
+    data = (session / "events.ndjson").read_bytes()
+    (session / "events.ndjson").write_bytes(data[:size])
+    if restarted:
+        lock = orjson.loads((session / "lock").read_bytes())
+        (session / "lock").write_bytes(orjson.dumps(lock | {"boot": "another"}))
+
+    with pytest.raises(StaleIndexError if restarted else CorruptError):
+        notes.writer(store)
+
+    notes.rebuild(store)
+    with notes.writer(store) as writer:
+        assert (writer.cursor, writer.read("count", "notes")) == (1, b"1")
+
+
+def test_the_journal_of_another_session_is_refused(store, session, tmp_path):
+    fill(store)
+    with notes.store(tmp_path / "other") as other:
+        fill(other)
+    shutil.copy(tmp_path / "other" / "s" / "events.ndjson", session / "events.ndjson")
+    (session / "CLEAN").unlink()
+    shutil.rmtree(session / "index")
+
+    for attempt in (
+        lambda: notes.writer(store),
+        lambda: notes.rebuild(store),
+        lambda: Reader(store, "s"),
+    ):
+        with pytest.raises(CorruptError, match="another session"):
+            attempt()
 
 
 @pytest.mark.parametrize("name", ["CURRENT", "MANIFEST", "log", "all"])

@@ -7,6 +7,7 @@ import time
 import orjson
 import pytest
 
+from varvite.disk.files import Files
 from varvite.disk.lock import Lock
 from varvite.errors import ForeignWriterError, SessionLockedError, VarviteError
 from varvite.session.reader import Reader
@@ -301,3 +302,26 @@ def test_waiting_tries_until_its_time_is_over(store):
             Lock.acquire(folder, what="s", wait_s=0.15)
 
     assert 0.15 <= time.monotonic() - began < 2
+
+
+def test_a_lock_file_that_is_replaced_while_it_is_locked_is_not_the_lock(tmp_path):
+    class Replacing(Files):
+        """Another process takes the file away between the open and the lock, once."""
+
+        replaced = False
+
+        def open(self, name, flags, *, dir_fd=None):
+            fd = super().open(name, flags, dir_fd=dir_fd)
+            if name == "lock" and not self.replaced:
+                self.replaced = True
+                os.unlink(name, dir_fd=dir_fd)
+            return fd
+
+    notes.store(tmp_path / "other").close()
+    with notes.store(tmp_path / "other", Replacing()) as mine, mine.folder("s") as folder:
+        lock = Lock.acquire(folder, what="s", wait_s=5)
+
+        assert lock.is_ours()
+        with pytest.raises(SessionLockedError):
+            Lock.acquire(folder, what="s")
+        lock.release()

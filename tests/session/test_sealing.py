@@ -4,7 +4,7 @@ import pytest
 
 from varvite.errors import StorageError
 from varvite.testing import notes
-from varvite.testing.faulty import Fail, Faulty
+from varvite.testing.faulty import Crash, Fail, Faulty, Kill
 from varvite.testing.notes import note
 
 
@@ -83,3 +83,35 @@ def test_a_seal_that_fails_before_the_rename_is_made_again(watched, files):
 
     assert [values for _, values in notes.journal(watched)] == [[0], [1], [2], [3], [4]]
     assert os.listdir(os.path.join(watched.path, "s", "journal")) == ["000000000001.ndjson"]
+
+
+def test_what_a_seal_that_was_cut_short_left_never_stands_for_the_part(watched, files):
+    """Between the link and the rename: the active part goes on under both names."""
+    writer = notes.writer(watched)
+    writer.append([note(0)])
+    files.arm(None)
+    with pytest.raises(Crash):
+        files.arm(_KillAtRename())
+        writer.seal()
+    files.arm(None)
+    notes.abandon(writer)
+    leftover = os.path.join(watched.path, "s", "journal", "000000000001.ndjson")
+    assert os.path.exists(leftover)
+
+    with notes.writer(watched) as writer:
+        assert not os.path.exists(leftover)
+        writer.append([note(1)])
+        writer.seal()
+        writer.append([note(2)])
+
+    assert [values for _, values in notes.journal(watched)] == [[0], [1], [2]]
+
+
+class _KillAtRename(Kill):
+    def __init__(self):
+        super().__init__(1 << 30)
+
+    def __call__(self, number, operation, do):
+        if operation == "rename":
+            self.at = number
+        return super().__call__(number, operation, do)
