@@ -19,12 +19,15 @@ KINDS = {"revised": "node records", "graph": "a graph session"}
 TARGET = 1.0
 _COMPACT = """
 import json, sys, time, varvite, varvite.segments.compact
+from varvite.disk.files import Files, Folder
+from varvite.segments import manifest
 began, last = time.perf_counter(), {}
 def note(what, done, total):
     last[what] = time.perf_counter() - began
 receipt = varvite.open(sys.argv[1]).compact(progress=note)
 print(json.dumps({"seconds": last["compact"], "all": time.perf_counter() - began,
-                  "bytes_in": receipt.bytes_in, "bytes_out": receipt.bytes_out}))
+                  "bytes_in": receipt.bytes_in, "bytes_out": sum(
+                      one.bytes for one in manifest.load(Folder(Files(), sys.argv[1])).segments)}))
 """
 _COPY = """
 import json, sys, time, duckdb

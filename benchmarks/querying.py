@@ -19,10 +19,8 @@ from varvite.session.writer import Writer
 from varvite.store import Store
 from varvite.testing import growing
 
-AGGREGATE = (
-    "select node_kind, count(*), avg(score), sum(length(content)) from {} group by node_kind"
-)
-LATEST = "select count(*), sum(seq), avg(score), sum(length(content)) from {}"
+AGGREGATE = "select node_kind, count(*), avg(score) from {} group by node_kind"
+LATEST = "select count(*), sum(seq), avg(score) from {}"
 QUALIFIED = (
     "(select * from {} qualify "
     "row_number() over (partition by session_uid, id order by seq desc) = 1)"
@@ -33,12 +31,9 @@ ANTI_JOINED = (
 )
 _FUSION_ROWS = "experiment_session_records"
 _KIND, _SCORE = "json_extract(payload, '$.node_kind')", "json_extract(payload, '$.score')"
-_LENGTH = "length(json_extract(payload, '$.content'))"
-FUSION_AGGREGATE = (
-    f"select {_KIND}, count(*), avg({_SCORE}), sum({_LENGTH}) from {_FUSION_ROWS} group by 1"
-)
+FUSION_AGGREGATE = f"select {_KIND}, count(*), avg({_SCORE}) from {_FUSION_ROWS} group by 1"
 FUSION_LATEST = (
-    f"select count(*), sum(seq), avg({_SCORE}), sum({_LENGTH}) from (select *, row_number() over "
+    f"select count(*), sum(seq), avg({_SCORE}) from (select *, row_number() over "
     f"(partition by json_extract(payload, '$.id') order by seq desc) as n from {_FUSION_ROWS}) "
     "where n = 1"
 )
