@@ -1,7 +1,7 @@
 """What a kind of session adds to the kernel."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Read = Callable[[str, str], bytes | None]
@@ -14,12 +14,27 @@ Fold = Callable[[dict[str, Any], Read], Iterable[Entry]]
 """The index entries of one record; called once a record, in the order of seq."""
 
 
+Plan = Callable[[dict[str, Any], "Now"], list[dict[str, Any]]]
+"""The records that an act's payload comes to, as the session stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A session as it stands: its id, its parameters, its cursor, and its index as of that."""
+
+    session_id: str
+    parameters: dict[str, Any]
+    cursor: int
+    read: Read
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """streams: files made with the session. private: streams that live in the journal only.
     summary: what `state.json` says beyond cursor and counts, from the index alone.
     faces: further files by name, for people, from the index alone. They are written
     with `state.json`, and carry the cursor that they show.
+    acts: what jobs may leave in the inbox, by name.
     """
 
     name: str
@@ -28,3 +43,4 @@ class Kind:
     fold: Fold
     summary: Callable[[Read], dict[str, Any]]
     faces: Callable[[Read], Mapping[str, dict[str, Any]]] = lambda _read: {}
+    acts: Mapping[str, Plan] = field(default_factory=dict)

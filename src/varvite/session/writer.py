@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -22,17 +22,18 @@ from varvite.disk.system import check_writable
 from varvite.errors import (
     CommitUnknownError,
     ForeignWriterError,
+    InputError,
     LimitError,
     StateConflictError,
     StorageError,
     WriterPoisonedError,
 )
 from varvite.session import identity as identities
-from varvite.session import journal, opening, parts, projecting, records, state
+from varvite.session import inbox, journal, opening, parts, projecting, records, state
 from varvite.session.group_sync import GroupSync
 from varvite.session.index import Index
 from varvite.session.journal import Commit, Level, Position
-from varvite.session.kind import Kind
+from varvite.session.kind import Kind, Now
 
 SEAL_BYTES = 8 << 20
 STATE_EVERY_S = 1.0
@@ -83,6 +84,8 @@ class Writer:
         self._behind = self._unsynced = False
         self._synced_batch = 0
         self._state_due = 0.0
+        self._inbox_seen: int | None = None
+        self._taking_in = False
         self.files = store.files
         with storing(f"opening {store.where(session_id)}"), ExitStack() as held:
             self.folder = identities.open_folder(store, session_id)
@@ -174,9 +177,59 @@ class Writer:
             self._put(block, commit)
             self._project(commit, groups, entries)
             ticket = self._group.wrote()
+            receipt = Receipt(
+                commit.last, commit.first, commit.batch, at, io=self.files.io.since(before)
+            )
+            self._look_into_inbox()
         if level == "group":
             self._group.wait(ticket)
-        return Receipt(commit.last, commit.first, commit.batch, at, io=self.files.io.since(before))
+        return receipt
+
+    def take_in(self) -> None:
+        """Commit what jobs left in the inbox, each act as a batch of its own.
+
+        `append` does it after its own batch, where something new lies there.
+
+        Raises:
+            ConflictError, StorageError: of the first act that goes on waiting, after the others.
+        """
+        with self._mutex:
+            self._usable()
+            if self._taking_in:
+                return
+            self._taking_in = True
+            try:
+                change = inbox.changed(self.folder)
+                self._inbox_seen = inbox.settled(change)
+                if change is not None:
+                    inbox.take_in(self.folder, self._commit_act)
+            except BaseException:
+                self._inbox_seen = None
+                raise
+            finally:
+                self._taking_in = False
+
+    def _commit_act(self, act: inbox.Act) -> None:
+        plan = self.kind.acts.get(act.name)
+        if plan is None:
+            raise InputError(
+                f"a session of kind {self.kind.name} has no act {act.name!r}",
+                hint=f"there are: {', '.join(sorted(self.kind.acts)) or 'none'}",
+            )
+        if self.index.get(projecting.KEYS, ids.record_id(act.key)):
+            return
+        identity = self.identity
+        now = Now(identity.id, identity.parameters, self.cursor, self.index.get)
+        made = [{"actor": act.actor} | record for record in plan(act.payload, now)]
+        if made:
+            level: Level = "durable" if self.level == "group" else self.level
+            self.append(made, key=act.key, expected_cursor=self.cursor, level=level)
+
+    def _look_into_inbox(self) -> None:
+        """One stat, where nobody left anything. The batch before it stands whatever comes here."""
+        with suppress(Exception):  # what waits is looked at again after the next batch
+            if inbox.changed(self.folder) != self._inbox_seen:
+                self.take_in()
 
     def read(self, table: str, key: str) -> bytes | None:
         """The index value of (table, key) as of the cursor.

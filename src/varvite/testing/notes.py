@@ -33,6 +33,9 @@ NOTES = Kind(
     private=frozenset({HIDDEN}),
     fold=fold,
     summary=summary,
+    acts={
+        "note": lambda payload, now: [note(one, at_cursor=now.cursor) for one in payload["notes"]]
+    },
 )
 
 
