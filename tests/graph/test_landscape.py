@@ -3,7 +3,7 @@
 import pytest
 
 from varvite.errors import MalformedInputError
-from varvite.graph import fold, landscape, payloads
+from varvite.graph import fold, landscape, landscape_index, payloads
 
 
 def kinds(records):
@@ -220,8 +220,8 @@ def test_a_hit_is_known_by_its_package_ref_where_its_key_is_new(graphs):
         ]
         read = session._writer.index.get
 
-        owner = read(fold.PACKAGE_REF, ref)
-        assert read(fold.SEEN_SOURCE, "lkm:bohrium:variable:b") == owner
+        owner = read(landscape_index.PACKAGE_REF, ref)
+        assert read(landscape_index.SEEN_SOURCE, "lkm:bohrium:variable:b") == owner
     assert [(one.new, one.seen) for one in receipts] == [(1, 0), (0, 1), (0, 1), (0, 1)]
     assert [one["count"] for one in graphs.records()["sightings"]] == [1, 2, 3, 4]
 
@@ -411,8 +411,8 @@ def test_a_hit_costs_one_lookup_where_it_is_known_and_two_where_it_is_new(graphs
     counts = {table: reads.asked.count(table) for table in set(reads.asked)}
     assert counts == {
         "record": 1,  # the response
-        fold.NODE: 60,
-        fold.SEEN_SOURCE: 30,
-        fold.PAPER: 1,
-        fold.TOTAL: 1,
+        landscape_index.NODE: 60,
+        landscape_index.SEEN_SOURCE: 30,
+        landscape_index.PAPER: 1,
+        landscape_index.TOTAL: 1,
     }

@@ -11,13 +11,13 @@ import orjson
 from varvite import ids
 from varvite.errors import InputError, LimitError
 from varvite.graph import features
-from varvite.graph.focus import BUCKET_FOCUSES
 from varvite.graph.parameters import Parameters
 from varvite.graph.signature import SCALE
 from varvite.graph.table import Record, Spread, Table, listed
 from varvite.session.kind import Read
 
 BUCKET, FIELD, COUNT = "bucket", "field", "count"
+BUCKET_FOCUSES = "bucket_focuses"
 IDS_PER_PAGE = 64
 OUT_OF_SCOPE = "out_of_scope"
 

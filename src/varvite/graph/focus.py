@@ -12,15 +12,15 @@ import orjson
 
 from varvite import ids
 from varvite.errors import InputError, LimitError, RecordNotFoundError
-from varvite.graph import due, packets, queue, scoring
+from varvite.graph import bucket, due, packets, queue, scoring
 from varvite.graph.batch import Batch
+from varvite.graph.bucket import BUCKET_FOCUSES
 from varvite.graph.changes import BucketChange
 from varvite.graph.parameters import Parameters
 from varvite.graph.queue import FOCUS
 from varvite.graph.table import Record, Spread, kept, listed, state
 from varvite.session.kind import Read
 
-BUCKET_FOCUSES = "bucket_focuses"
 COVERAGE, CONTROVERSY = "coverage_changed", "controversy"
 OVERDUE, STRONG = "obligation_overdue", "strong_evidence"
 BUCKETS_MAX = 8
@@ -253,8 +253,6 @@ def face(read: Read, bucket_id: str) -> Record:
     Raises:
         RecordNotFoundError
     """
-    from varvite.graph import bucket
-
     if read(bucket.BUCKET, bucket_id) is None:
         raise RecordNotFoundError(f"no bucket {bucket_id[:80]!r}", hint="open it first")
     return bucket.face(read, bucket_id)

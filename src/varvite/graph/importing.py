@@ -15,6 +15,7 @@ from varvite.errors import StateConflictError
 from varvite.graph import candidates
 from varvite.graph.batch import Batch
 from varvite.graph.delta import DEFAULT_INDEX, filled, source_key
+from varvite.graph.landscape_index import SEEN_SOURCE
 from varvite.graph.table import Record, Table, state
 from varvite.records.foreign import LogBatch, LogCursor, Quarantined
 from varvite.session.kind import Read
@@ -183,8 +184,6 @@ def _ref(read: Read, name: str) -> Record:
 
 def node_of(read: Read, name: str) -> str | None:
     """The session's node that the log calls by its provider's id."""
-    from varvite.graph.fold import SEEN_SOURCE
-
     for kind in _KINDS:
         stored = read(SEEN_SOURCE, source_key(DEFAULT_INDEX, kind, name))
         if stored is not None:

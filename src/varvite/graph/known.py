@@ -8,7 +8,7 @@ from typing import NamedTuple
 import orjson
 
 from varvite import ids
-from varvite.graph import fold
+from varvite.graph import landscape_index as index
 from varvite.graph.delta import Hit
 from varvite.session.kind import Read
 from varvite.session.records import REVISIONS
@@ -47,7 +47,7 @@ class Found(NamedTuple):
     package_ref: str | None = None
 
 
-UNSEEN = State(*fold.UNSEEN)
+UNSEEN = State(*index.UNSEEN)
 
 
 class Known:
@@ -63,8 +63,8 @@ class Known:
         """The node of a hit: by its source key, else its package_ref, else its very content."""
         package_ref = hit.node.get("package_ref")
         if hit.source_key is None:
-            name = fold.content_key(hit.node["content"]) if package_ref is None else package_ref
-            table = fold.SEEN_SOURCE if package_ref is None else fold.PACKAGE_REF
+            name = index.content_key(hit.node["content"]) if package_ref is None else package_ref
+            table = index.SEEN_SOURCE if package_ref is None else index.PACKAGE_REF
             node_id = self._owner(table, name) or ids.derived("variable", table, name)
             self._owners[table, name] = node_id
             return Found(node_id, self.state(node_id))
@@ -77,28 +77,28 @@ class Known:
     def _by_both(
         self, source_key: str, package_ref: str, node_id: str, state: State | None
     ) -> Found:
-        owner = self._owner(fold.PACKAGE_REF, package_ref)
+        owner = self._owner(index.PACKAGE_REF, package_ref)
         if owner is None:
-            self._owners[fold.PACKAGE_REF, package_ref] = node_id
+            self._owners[index.PACKAGE_REF, package_ref] = node_id
             return Found(node_id, state, package_ref=package_ref if state else None)
         if state is not None:
             return Found(node_id, state)
-        self._owners[fold.SEEN_SOURCE, source_key] = owner
+        self._owners[index.SEEN_SOURCE, source_key] = owner
         return Found(owner, self.state(owner), source_key=source_key)
 
     def node_id(self, kind: str, source_key: str) -> str:
         """The id of the node with this key, or that it will have."""
-        known = self._owners.get((fold.SEEN_SOURCE, source_key))
+        known = self._owners.get((index.SEEN_SOURCE, source_key))
         if known is None:
             known = ids.derived(kind, source_key)
             if self.state(known) is None:
-                known = self._owner(fold.SEEN_SOURCE, source_key) or known
-            self._owners[fold.SEEN_SOURCE, source_key] = known
+                known = self._owner(index.SEEN_SOURCE, source_key) or known
+            self._owners[index.SEEN_SOURCE, source_key] = known
         return known
 
     def state(self, node_id: str) -> State | None:
         if node_id not in self._states:
-            stored = self._read(fold.NODE, node_id)
+            stored = self._read(index.NODE, node_id)
             self._states[node_id] = None if stored is None else State(*orjson.loads(stored))
         return self._states[node_id]
 
@@ -108,7 +108,7 @@ class Known:
     def paper(self, paper_key: str) -> Paper | None:
         paper = self._papers.get(paper_key)
         if paper is None:
-            stored = self._read(fold.PAPER, paper_key)
+            stored = self._read(index.PAPER, paper_key)
             if stored is not None:
                 paper = self._papers[paper_key] = Paper(*orjson.loads(stored))
         return paper
@@ -117,13 +117,13 @@ class Known:
         self._papers[paper_key] = paper
 
     def add_content(self, content: str, node_id: str) -> None:
-        self._owners[fold.SEEN_SOURCE, fold.content_key(content)] = node_id
+        self._owners[index.SEEN_SOURCE, index.content_key(content)] = node_id
 
     def call(self, name: str) -> Call | None:
         """The latest call of this id or dedup_key."""
         call = self._calls.get(name)
         if call is None:
-            stored = self._read(fold.CALL, name)
+            stored = self._read(index.CALL, name)
             call = None if stored is None else Call(*orjson.loads(stored))
         return call
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from varvite import ids
-from varvite.graph import calls, fold, payloads, steps
+from varvite.graph import calls, landscape_index, payloads, steps
 from varvite.graph.calls import Origin
 from varvite.graph.delta import Fields, Hit, Link, Named
 from varvite.graph.known import UNSEEN, Found, Known, Paper, State
@@ -79,7 +79,7 @@ def plan(given: Iterable[Payload], read: Read, *, key: str | None = None) -> Pla
 
 
 def _event(counts: dict[str, int], read: Read, key: str | None) -> Record:
-    before = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
+    before = orjson.loads(read(landscape_index.TOTAL, landscape_index.TOTAL_KEY) or b"{}")
     totals = {name: before.get(name, 0) + counts[name] for name in TOTALLED}
     payload: Fields = {"counts": counts, "totals": totals}
     if key is not None:

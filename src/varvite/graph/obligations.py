@@ -6,6 +6,7 @@ from varvite import ids
 from varvite.errors import InputError, StateConflictError
 from varvite.graph import due, focus, outbox, steps
 from varvite.graph.batch import Batch
+from varvite.graph.bucket import BUCKET_FOCUSES
 from varvite.graph.parameters import Parameters
 from varvite.graph.table import Record, listed, state
 
@@ -114,7 +115,7 @@ def _ties(batch: Batch, fields: Record) -> Record:
         ties[f"{kind}_id"] = target
     bucket_id = fields.get("bucket_id") or ties.get("bucket_id")
     if bucket_id and "focus_id" not in fields and "focus_id" not in ties:
-        tied = listed(batch.read, focus.BUCKET_FOCUSES, bucket_id)
+        tied = listed(batch.read, BUCKET_FOCUSES, bucket_id)
         ties |= {"focus_id": tied[0]} if tied else {}
     return ties
 

@@ -12,11 +12,22 @@ import orjson
 
 from varvite import ids
 from varvite.errors import LimitError
-from varvite.graph import bucket, face, field_map, focus, fold, landscape, outbox, payloads, status
+from varvite.graph import (
+    bucket,
+    face,
+    field_map,
+    focus,
+    fold,
+    landscape,
+    outbox,
+    payloads,
+    status,
+)
 from varvite.graph.assigner import Assigner, Embed, assigner_of
 from varvite.graph.batch import Batch
 from varvite.graph.field_map import FieldPlan
 from varvite.graph.focus import FocusPlan
+from varvite.graph.landscape_index import SUBMISSION, TOTAL, TOTAL_KEY
 from varvite.graph.payloads import Payload
 from varvite.graph.port import GaiaPort
 from varvite.graph.work import Work
@@ -32,7 +43,7 @@ _RAW_BYTES_PER_BATCH = BATCH_BYTES_MAX // 8
 
 def summary(read: Read) -> dict[str, Any]:
     """The status, and what was submitted so far by the names of `landscape.TOTALLED`."""
-    totals: dict[str, Any] = orjson.loads(read(fold.TOTAL, fold.TOTAL_KEY) or b"{}")
+    totals: dict[str, Any] = orjson.loads(read(TOTAL, TOTAL_KEY) or b"{}")
     return {"status": status.now(read)} | dict.fromkeys(landscape.TOTALLED, 0) | totals
 
 
@@ -249,7 +260,7 @@ class GraphSession(Work):
 
     def _first_receipt(self, key: str) -> SubmitReceipt:
         receipt = self._append([], key, self.cursor)
-        counts, touched = orjson.loads(self.look(fold.SUBMISSION, key) or b"[{},{}]")
+        counts, touched = orjson.loads(self.look(SUBMISSION, key) or b"[{},{}]")
         counts = dict.fromkeys(landscape.COUNTED, 0) | counts
         return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io, touched=touched)
 
