@@ -1,13 +1,56 @@
+import functools
+import json
+from pathlib import Path
+
 import pytest
 
 from varvite.adapters import pi_log
 from varvite.adapters.lines import LineSplitter
+from varvite.adapters.pi_line import as_pi
 from varvite.disk.files import Files, Folder
 from varvite.experiment import ledger
 from varvite.experiment.placing import Place
 from varvite.experiment.session import EXPERIMENT, ExperimentSession
 from varvite.session import identity
 from varvite.session.writer import Writer
+
+VECTORS = Path(__file__).parents[2].parent / "shared/data/experiments/experiment_vectors.json"
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "vectors(group, by=None): once a vector; by: not the test that shows the group"
+    )
+
+
+@functools.cache
+def read_vectors():
+    """The vectors by group; none where the folder of real data is not there."""
+    return json.loads(VECTORS.read_text()) if VECTORS.exists() else {}
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test the vectors of its group, whichever the file has."""
+    mark = metafunc.definition.get_closest_marker("vectors")
+    if mark is None:
+        return
+    vectors = read_vectors().get(mark.args[0], [])
+    skip = pytest.mark.skip("no folder of real data beside the checkout")
+    given = vectors or [pytest.param(None, marks=skip)]
+    names = [vector["id"] for vector in vectors] or ["none"]
+    metafunc.parametrize("vector", given, ids=names)
+
+
+@pytest.fixture(scope="session")
+def known_vectors(shared):
+    return read_vectors()
+
+
+@pytest.fixture(scope="session")
+def vectors(shared):
+    """All vectors by id."""
+    groups = (group for name, group in read_vectors().items() if name != "_meta")
+    return {vector["id"]: vector for group in groups for vector in group}
 
 
 class DictLedger:
@@ -57,6 +100,17 @@ def pi_records():
         return [record for batch in batches for record in batch.records]
 
     return records
+
+
+@pytest.fixture
+def pi_reading(pi_records):
+    """The records of a pi log as pi reads them."""
+
+    def reading(data):
+        found = pi_records([data], closed=True)
+        return [as_pi(record) for record in found if record["stream"] == "records"]
+
+    return reading
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from varvite.errors import PlanError
@@ -12,12 +10,6 @@ from varvite.experiment.finalizing import (
     plan,
     slug,
 )
-
-
-@pytest.fixture(scope="module")
-def vectors(shared):
-    path = shared / "data" / "experiments" / "experiment_vectors.json"
-    return json.loads(path.read_text())
 
 
 def kept_run(record):
@@ -47,48 +39,49 @@ def words(group):
     }
 
 
-def three():
-    runs = [KeptRun(f"r{n}", n, 1, "keep", f"c{n}") for n in (1, 2, 3)]
+def default_plan():
+    """Two runs in the first segment, one in the second."""
+    runs = [KeptRun(f"r{n}", n, 1 + n // 3, "keep", f"c{n}") for n in (1, 2, 3)]
     return plan("EXP-1", runs, Baseline(None, None, "mb"))
 
 
-def test_runs_are_grouped_as_fusion_groups_them(vectors):
-    for vector in vectors["finalize_plan"]:
-        made = planned(vector["input"])
+@pytest.mark.vectors("finalize_plan")
+def test_runs_are_grouped_as_fusion_groups_them(vector):
+    made = planned(vector["input"])
 
-        assert {
-            "groups": [words(group) for group in made.groups],
-            "orphaned": list(made.orphaned),
-            "baseline_commit": made.baseline_commit,
-            "warning_count": len(made.warnings),
-        } == vector["expected"], vector["id"]
+    assert {
+        "groups": [words(group) for group in made.groups],
+        "orphaned": list(made.orphaned),
+        "baseline_commit": made.baseline_commit,
+        "warning_count": len(made.warnings),
+    } == vector["expected"]
 
 
-def test_groups_can_be_given_as_to_fusion(vectors):
-    for vector in vectors["finalize_override"]:
-        groups = vector["input"]["override"]["groups"]
-        try:
-            found = overridden("EXP-1", three(), groups, "fusion").groups
-            said = {"groups": [words(group) for group in found]}
-        except PlanError as error:
-            said = {"error": error.code}
+@pytest.mark.vectors("finalize_override")
+def test_groups_can_be_given_as_to_fusion(vector):
+    groups = vector["input"]["override"]["groups"]
+    try:
+        found = overridden("EXP-1", default_plan(), groups, "fusion").groups
+        said = {"groups": [words(group) for group in found]}
+    except PlanError as error:
+        said = {"error": error.code}
 
-        assert said == vector["expected"], vector["id"]
+    assert said == vector["expected"]
 
 
 def test_by_our_rules_a_run_is_in_one_group():
     with pytest.raises(PlanError, match="r1"):
-        overridden("s", three(), [{"runRecordIds": ["r1"]}, {"runRecordIds": ["r1", "r2"]}])
+        overridden("s", default_plan(), [{"runRecordIds": ["r1"]}, {"runRecordIds": ["r1", "r2"]}])
 
 
 def test_a_run_that_is_not_to_be_finalized_is_in_no_group():
     with pytest.raises(PlanError, match="r9"):
-        overridden("s", three(), [{"runRecordIds": ["r9"]}])
+        overridden("s", default_plan(), [{"runRecordIds": ["r9"]}])
 
 
-def test_a_title_becomes_part_of_a_branch_name(vectors):
-    for vector in vectors["group_slug"]:
-        assert slug(vector["input"]["title"]) == vector["expected"]["slug"]
+@pytest.mark.vectors("group_slug")
+def test_a_title_becomes_part_of_a_branch_name(vector):
+    assert {"slug": slug(vector["input"]["title"])} == vector["expected"]
 
 
 def test_a_kept_run_without_a_commit_is_told_and_left_out():

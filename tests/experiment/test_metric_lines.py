@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from varvite.experiment.metric_lines import js_number, parse
@@ -7,29 +5,26 @@ from varvite.experiment.metric_lines import js_number, parse
 ENDS = ["\n", "\r", "\r\n", "\u2028", "\u2029"]
 
 
-@pytest.fixture
-def vectors(shared):
-    path = shared / "data" / "experiments" / "experiment_vectors.json"
-    return json.loads(path.read_text())["metric_lines"]
+def in_fusions_words(reading):
+    rows = [[name, value, reading.units.get(name)] for name, value in reading.metrics.items()]
+    primary, secondary = (rows[0], rows[1:]) if rows else (None, [])
+    return {
+        "primary": primary,
+        "secondary": secondary,
+        "warning_count": len(reading.warnings),
+    }
 
 
-def test_pi_reads_the_vectors_as_pi_does(vectors):
-    read = {v["id"]: parse(v["input"]["text"], "pi") for v in vectors}
+@pytest.mark.vectors("metric_lines")
+def test_pi_and_fusion_each_read_a_text_as_they_do(vector):
+    text = vector["input"]["text"]
 
-    expected = {v["id"]: [tuple(pair) for pair in v["expected"]["pi"]] for v in vectors}
-    assert {name: list(one.metrics.items()) for name, one in read.items()} == expected
+    made = {
+        "pi": [[name, value] for name, value in parse(text, "pi").metrics.items()],
+        "fusion": in_fusions_words(parse(text, "fusion")),
+    }
 
-
-def test_fusion_reads_the_vectors_as_fusion_does(vectors):
-    def shown(reading):
-        rows = [[name, value, reading.units.get(name)] for name, value in reading.metrics.items()]
-        primary, secondary = (rows[0], rows[1:]) if rows else (None, [])
-        warned = len(reading.warnings)
-        return {"primary": primary, "secondary": secondary, "warning_count": warned}
-
-    read = {v["id"]: shown(parse(v["input"]["text"], "fusion")) for v in vectors}
-
-    assert read == {v["id"]: v["expected"]["fusion"] for v in vectors}
+    assert made == vector["expected"]
 
 
 @pytest.mark.parametrize("end", ENDS)

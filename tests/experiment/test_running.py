@@ -1,4 +1,3 @@
-import json
 import os
 import time
 from pathlib import Path
@@ -151,10 +150,6 @@ def test_a_command_reads_what_it_is_given_and_else_nothing(tmp_path):
     os.remove(empty.output)
 
 
-def test_the_guard_passes_the_commands_that_pi_passes(shared):
-    path = shared / "data" / "experiments" / "experiment_vectors.json"
-    vectors = json.loads(path.read_text())["benchmark_command_guard"]
-
-    passed = {v["id"]: {"allowed": runs_benchmark(v["input"]["command"])} for v in vectors}
-
-    assert passed == {v["id"]: v["expected"] for v in vectors}
+@pytest.mark.vectors("benchmark_command_guard")
+def test_the_guard_passes_the_commands_that_pi_passes(vector):
+    assert {"allowed": runs_benchmark(vector["input"]["command"])} == vector["expected"]
