@@ -296,3 +296,13 @@ def test_a_small_session_has_a_small_index(store, session):
 
     size = sum(path.stat().st_size for path in (session / "index").iterdir())
     assert size < 200_000
+
+
+def test_a_key_that_is_looked_up_is_counted_beside_what_is_read(store):
+    with notes.writer(store) as writer:
+        before = store.files.io.copy()
+
+        writer.index.get("nodes", "n1")
+        writer.index.get_many([bytes(16), bytes(16)])
+
+        assert store.files.io.since(before)["keys"] == 3

@@ -29,11 +29,15 @@ _serial = count()
 
 @dataclass(slots=True)
 class IoCount:
-    """What went through `Files`: calls and bytes, since the handle was made."""
+    """What went through `Files`: calls and bytes, since the handle was made.
+
+    keys: looked up in an index, whose own files are read past `Files`.
+    """
 
     opens: int = 0
     reads: int = 0
     bytes_read: int = 0
+    keys: int = 0
     writes: int = 0
     bytes_written: int = 0
     syncs: int = 0

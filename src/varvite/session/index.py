@@ -68,6 +68,7 @@ class Index:
             FileNotFoundError: read-only, and there is none.
         """
         self.path, self.failed = folder.where(name), False
+        self._io = folder.files.io
         self._access = "read_only" if read_only else "read_write"
         status = folder.stat(name)
         if status is None and read_only:
@@ -97,6 +98,7 @@ class Index:
         self.failed = False
 
     def get(self, table: str, key: str) -> bytes | None:
+        self._io.keys += 1
         try:
             value: bytes | None = self._db.get(key_bytes(table, key))
         except Exception as error:
@@ -105,6 +107,7 @@ class Index:
 
     def get_many(self, keys: list[bytes]) -> list[bytes | None]:
         """The values of several `key_bytes`, in their order."""
+        self._io.keys += len(keys)
         try:
             values: list[bytes | None] = self._db.get(keys) if keys else []  # type: ignore[arg-type, assignment]
         except Exception as error:
