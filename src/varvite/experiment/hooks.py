@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 import orjson
 
+from varvite.experiment.pi_paths import session_path
 from varvite.experiment.running import execute
 
 Stage = Literal["before", "after"]
 TIMEOUT_S = 30.0
 STDOUT_BYTES_MAX = 8192
 TRUNCATED = "\n…[truncated: hook stdout exceeded 8KB]"
-_CURRENT = ("log.jsonl", "prompt.md", "ideas.md", "checks.sh", "measure.sh", "config.json", "hooks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,8 @@ class Fired:
 
 
 def script(cwd: str, stage: Stage) -> str:
-    """Where the hook lies: in `.auto`, or in the older place where `.auto` has nothing of pi's."""
-    current = os.path.join(cwd, ".auto")
-    if any(os.path.exists(os.path.join(current, name)) for name in _CURRENT):
-        return os.path.join(current, "hooks", f"{stage}.sh")
-    return os.path.join(cwd, "autoresearch.hooks", f"{stage}.sh")
+    """Where the hook lies."""
+    return session_path(cwd, f"hook_{stage}")
 
 
 def fire(cwd: str, stage: Stage, payload: dict[str, Any]) -> Fired:
