@@ -16,6 +16,7 @@ from varvite.session.kind import Kind
 if TYPE_CHECKING:
     import duckdb
 
+    from varvite.exchange.exporting import Exported, Form
     from varvite.experiment.session import ExperimentSession, Metric
     from varvite.experiment.status import Rules
     from varvite.experiments import Experiments
@@ -166,6 +167,21 @@ class Store:
         from varvite.experiments import Experiments
 
         return Experiments(self, rules=rules, wait_s=wait_s)
+
+    def export(self, session_id: str, form: "Form", output: str | os.PathLike[str]) -> "Exported":
+        """Put an experiment session into a file that another tool reads; takes no lock.
+
+        form: pi, the log of pi-autoresearch; fusion, the rows of Fusion's two tables, in
+        SQLite where the file's name ends in .db, .sqlite or .sqlite3, else as JSON lines;
+        csv and parquet, the runs.
+
+        Raises:
+            SessionNotFoundError, CorruptError, StorageError
+            InputError: no experiment session, or no such form.
+        """
+        from varvite.exchange import exporting
+
+        return exporting.export(self, session_id, form, os.fspath(output))
 
     def _writer(
         self,

@@ -14,13 +14,17 @@ from varvite.adapters.quarantine import UnreadableError
 from varvite.disk import strict_json
 from varvite.errors import LimitError, MalformedInputError
 from varvite.records.limits import check
-from varvite.records.outcomes import STATUSES, measured
+from varvite.records.outcomes import METRIC_STATES, STATUSES, measured
 
 PI_STATUSES = frozenset({"keep", "discard", "crash", "checks_failed"})
+BESIDE = "varvite"
+"""The key under which our own export says what pi has no word for."""
+
 _DIRECTIONS = {"lower": "minimize", "higher": "maximize"}
 _COLUMNS = {
     "config": {"type", "name", "metricName", "metricUnit", "bestDirection", "direction"},
     "hook": {"type"},
+    "finalize": {"type"},
     "run": {
         "run",
         "commit",
@@ -64,6 +68,16 @@ def _last_wins(data: bytes, reason: str) -> Any:
         raise UnreadableError("malformed", reason) from None
 
 
+def lax(raw: str) -> Any:
+    """A line that was read before, as pi reads JSON."""
+    return _PI_DECODER.decode(raw)
+
+
+def reserved(kind: str) -> set[str]:
+    """The keys that mean something to the reader of a line of this kind."""
+    return _COLUMNS[kind] | {BESIDE, "type", "run"}
+
+
 def record_of(entry: dict[str, Any], raw: str, defaults: dict[str, str]) -> dict[str, Any]:
     """The record that a line is; `defaults` takes each value that the line had not.
 
@@ -72,9 +86,20 @@ def record_of(entry: dict[str, Any], raw: str, defaults: dict[str, str]) -> dict
     """
     kind = _kind(entry)
     fields = _FIELDS[kind](entry, defaults)
-    rest = {key: value for key, value in entry.items() if key not in _COLUMNS[kind]}
+    taken = _COLUMNS[kind] | {BESIDE}
+    rest = {key: value for key, value in entry.items() if key not in taken} | _said(
+        entry, "payload"
+    )
     payload = _storable(rest, "payload", defaults) or None
     return {"stream": "records", "type": kind, **fields, "payload": payload, "raw": raw}
+
+
+def _said(entry: dict[str, Any], *path: str) -> dict[str, Any]:
+    """An object that our own export put beside pi's keys; empty where there is none."""
+    value: Any = entry
+    for name in (BESIDE, *path):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
 
 
 def _kind(entry: dict[str, Any]) -> str:
@@ -82,8 +107,8 @@ def _kind(entry: dict[str, Any]) -> str:
         return "config"
     if _is_number(entry.get("run")):
         return "run"
-    if entry.get("type") == "hook":
-        return "hook"
+    if entry.get("type") in ("hook", "finalize"):
+        return str(entry["type"])
     raise UnreadableError("unknown_shape", f"keys {', '.join(entry)[:200]}")
 
 
@@ -107,6 +132,8 @@ def _direction(entry: dict[str, Any], defaults: dict[str, str]) -> str:
 
 def _run(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
     metric, state = measured(entry.get("metric"))
+    if state == "missing" and _said(entry).get("metric_state") in METRIC_STATES:
+        state = _said(entry)["metric_state"]
     if metric is None:
         defaults["metric"] = f"null, as it is {state}"
     return {
@@ -128,7 +155,7 @@ def _hook(_entry: dict[str, Any], _defaults: dict[str, str]) -> dict[str, Any]:
 
 
 def _status(entry: dict[str, Any], defaults: dict[str, str]) -> str:
-    logged = entry.get("status")
+    logged = _said(entry).get("status", entry.get("status"))
     if isinstance(logged, str) and logged in STATUSES:
         return logged
     defaults["status"] = "unknown"
@@ -188,7 +215,7 @@ def _is_number(value: Any) -> bool:
 
 def as_pi(record: dict[str, Any]) -> dict[str, Any]:
     """An imported record as pi itself reads its line. The metric may be infinite."""
-    entry = _PI_DECODER.decode(record["raw"])
+    entry = lax(record["raw"])
     if record["type"] == "config":
         higher = entry.get("bestDirection") == "higher"
         return record | {"direction": "maximize" if higher else "minimize"}
@@ -216,4 +243,4 @@ def _no_constant(token: str) -> NoReturn:
 
 
 _PI_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=_integer)
-_FIELDS = {"config": _config, "run": _run, "hook": _hook}
+_FIELDS = {"config": _config, "run": _run, "hook": _hook, "finalize": _hook}

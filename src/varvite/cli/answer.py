@@ -60,9 +60,9 @@ def show_result(settings: Settings, result: "Result") -> None:
         return
     if sys.stdout.isatty():
         raise click.UsageError(f"{settings.shape} is not for terminals; send it to a file")
-    from varvite.cli import binary
+    from varvite.query import files
 
-    _write([binary.WRITERS[settings.shape](result.arrow())])
+    _write([files.WRITERS[settings.shape](result.arrow())])
 
 
 def render_table(answer: Answer, *, indent: int = 0) -> str:
@@ -80,6 +80,10 @@ def _write(parts: Iterable[bytes]) -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(0) from None
+
+
+def show_bytes(parts: Iterable[bytes]) -> None:
+    _write(parts)
 
 
 def show_text(text: str) -> None:

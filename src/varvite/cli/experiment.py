@@ -29,11 +29,12 @@ _DIRECTIONS = ("minimize", "maximize")
         "finalize": "varvite.cli.finalize:finalize",
         "append": f"{_HERE}:append",
         "import": f"{_HERE}:import_log",
+        "export": "varvite.cli.exchange:export",
         "status": f"{_HERE}:status",
     },
 )
 def experiment() -> None:
-    """Experiment sessions: init, run, log, brief, finalize, append, import, status."""
+    """Experiment sessions: init, run, log, brief, finalize, append, import, export, status."""
 
 
 @click.command(cls=Verb)

@@ -10,6 +10,7 @@ MetricState = Literal["finite", "missing", "nan", "infinite", "not_a_number"]
 Direction = Literal["minimize", "maximize"]
 
 STATUSES: tuple[str, ...] = get_args(Status)
+METRIC_STATES: tuple[str, ...] = get_args(MetricState)
 DIRECTIONS: tuple[str, ...] = get_args(Direction)
 
 
