@@ -1,12 +1,13 @@
 """The mission's store of experiment sessions: one call, one session opened and let go.
 
-Reads are SQL, and cost one pass over what they ask; who works on one session for
-long keeps it open (`Store.experiment`), where pointers and counts cost one lookup.
+Sessions are read from their indexes, records by SQL at one pass over what is asked; who
+works on one session for long keeps it open (`Store.experiment`).
 """
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from varvite import ids
 from varvite.errors import (
@@ -33,6 +34,8 @@ class Sessions(Protocol):
     """What a store is to this module."""
 
     def experiment(self, session_id: str, **options: Any) -> ExperimentSession: ...
+    def experiment_ids(self) -> list[str]: ...
+    def seen(self, session_id: str, *, rules: Rules) -> Session | None: ...
     def sql(
         self, query: str, params: list[Any] | None = None, *, sessions: list[str] | None = None
     ) -> "Result": ...
@@ -44,6 +47,24 @@ Found = list[Session]
 Records = list[Record]
 Rows = list[dict[str, Any]]
 Params = list[Any]
+
+
+class Wanted(NamedTuple):
+    """What sessions are listed by."""
+
+    status: str | None
+    project_id: str | None
+    tag: str | None
+    search: str | None
+
+    def fits(self, session: Session) -> bool:
+        texts = [text for text in (session.name, session.working_dir) if text is not None]
+        return (
+            self.status in (None, session.status)
+            and self.project_id in (None, session.project_id)
+            and (self.tag is None or self.tag in session.tags)
+            and (self.search is None or self.search.lower() in "\n".join(texts).lower())
+        )
 
 
 class Experiments:
@@ -79,8 +100,11 @@ class Experiments:
 
     def get(self, session_id: str) -> Session | None:
         """The session; None where there is none."""
-        found = self._rows("from experiment_sessions", [], session_id)
-        return rows.session(found[0]) if found else None
+        try:
+            found = self._store.seen(session_id, rules=self._rules)
+        except (NotFoundError, InvalidIdError):
+            return None
+        return found or self._asked(session_id)
 
     def list(
         self,
@@ -94,17 +118,16 @@ class Experiments:
     ) -> Found:
         """Sessions, the newest first. search: in name and working dir, without case.
 
+        Reads each session's index until the page is full, and no history.
+
         Raises:
             InputError: a negative limit or offset.
         """
-        wanted = {
-            "status = ?": status,
-            '"projectId" = ?': project_id,
-            "list_contains(from_json(tags, '[\"varchar\"]'), ?)": tag,
-            'contains(lower(concat_ws(chr(10), name, "workingDir")), lower(?))': search,
-        }
-        text, params = _filtered("experiment_sessions", wanted, '"createdAt" desc, id desc')
-        return [rows.session(row) for row in self._page(text, params, limit, offset)]
+        _check_page(limit, offset)
+        found = (self.get(name) for name in self._store.experiment_ids())
+        wanted = Wanted(status, project_id, tag, search)
+        fitting = (session for session in found if session and wanted.fits(session))
+        return [*islice(fitting, offset, None if limit is None else offset + limit)]
 
     def update(self, session_id: str, *, status: str | None = None, **changes: Any) -> Session:
         """Change what the session is called and belongs to, or take a step of its states.
@@ -225,6 +248,11 @@ class Experiments:
             session.update_record_payload(record_id, dict(patch))
             return self._at(found.session_id, found.seq)
 
+    def _asked(self, session_id: str) -> Session | None:
+        """The session by SQL, where its index cannot tell."""
+        found = self._rows("from experiment_sessions", [], session_id)
+        return rows.session(found[0]) if found else None
+
     def _with_run(
         self, session_id: str, run_id: str, act: Callable[[ExperimentSession, str], Any]
     ) -> Session:
@@ -275,8 +303,7 @@ class Experiments:
         offset: int,
         session_id: str | None = None,
     ) -> Rows:
-        if offset < 0 or (limit is not None and limit < 0):
-            raise InputError(f"limit {limit}, offset {offset}", hint="neither can be negative")
+        _check_page(limit, offset)
         paged = f"{text} limit {'all' if limit is None else int(limit)} offset {int(offset)}"
         return self._rows(paged, params, session_id)
 
@@ -291,6 +318,11 @@ class Experiments:
     def _tell(self, name: str, session_id: str) -> None:
         for listener in self._listeners:
             listener(name, session_id)
+
+
+def _check_page(limit: int | None, offset: int) -> None:
+    if offset < 0 or (limit is not None and limit < 0):
+        raise InputError(f"limit {limit}, offset {offset}", hint="neither can be negative")
 
 
 def _missing(session_id: str) -> SessionNotFoundError:

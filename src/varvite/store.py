@@ -16,7 +16,9 @@ from varvite.session.kind import Kind
 if TYPE_CHECKING:
     import duckdb
 
+    from varvite.checkpoints.running import Ran
     from varvite.exchange.exporting import Exported, Form
+    from varvite.experiment.rows import Session
     from varvite.experiment.session import ExperimentSession, Metric
     from varvite.experiment.status import Rules
     from varvite.experiments import Experiments
@@ -159,6 +161,27 @@ class Store:
             session.start(metric)
         return session
 
+    def seen(self, session_id: str, *, rules: "Rules" = "strict") -> "Session | None":
+        """An experiment session's row, from its index; None where that cannot tell. Takes no lock.
+
+        Raises:
+            SessionNotFoundError, NotASessionError, CorruptError
+        """
+        from varvite.experiment.seen import seen
+
+        with self._folder() as folder:
+            return seen(folder, session_id, rules)
+
+    def experiment_ids(self) -> list[str]:
+        """The experiment sessions, the newest first; none where there is no store."""
+        from varvite.experiment.seen import newest
+
+        try:
+            with self._folder() as folder:
+                return newest(folder)
+        except NotFoundError:
+            return []
+
     def experiments(self, *, rules: "Rules" = "strict", wait_s: float = 30) -> "Experiments":
         """All experiment sessions under the mission's names, each call on its own.
 
@@ -263,6 +286,58 @@ class Store:
         snapshot = partial(Snapshot, sessions=sessions, as_of=as_of, tail=False)
         with self._folder() as folder, snapshot(folder) as found:
             return script(found, self.path)
+
+    def checkpoint(
+        self,
+        name: str,
+        session_id: str | None = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        as_of: int | None = None,
+        engine: str = "duckdb",
+        memory_mb: int | None = None,
+        dry_run: bool = False,
+        apply: bool = False,
+        max_seconds: float | None = None,
+        progress: Progress | None = None,
+        gaia: "GaiaPort | None" = None,
+    ) -> "list[Ran]":
+        """Run a job that may read history, beside live writers; what each run came to.
+
+        On one session, or on each of the kind that it reads; a job over many sessions is
+        one run. A run that was cut short goes on; one that is done is not done again.
+        as_of: the cursor to read the session at. memory_mb: what the engine may hold before
+        it spills to disk. apply: hand in what it proposes. gaia: for the jobs that need it.
+
+        Raises:
+            NotFoundError: no job of this name. SessionNotFoundError, InputError, QueryError
+            SessionLockedError: the same run is being done elsewhere.
+            StoppedError: `max_seconds` are over; call it again.
+            CorruptError: a segment that it reads is damaged. DiskFullError, StorageError
+        """
+        from varvite import checkpoints
+        from varvite.checkpoints.running import MEMORY_MB, Options, run
+        from varvite.graph.port import NoGaia
+
+        job = checkpoints.job(name)
+        options = Options(
+            engine=engine,
+            memory_mb=memory_mb or MEMORY_MB,
+            as_of=as_of,
+            dry_run=dry_run,
+            apply=apply,
+            max_seconds=max_seconds,
+            progress=progress,
+            gaia=gaia or NoGaia(),
+        )
+        asked: list[str | None] = [session_id]
+        if session_id is None and not job.wide:
+            rows = self.sessions()
+            asked = [row["session_id"] for row in rows if job.kind in {None, row["kind"]}]
+        with self._folder() as folder:
+            return [
+                run(folder, job, one, parameters or {}, options, kind_of=kind_of) for one in asked
+            ]
 
     def compact(
         self,

@@ -12,7 +12,7 @@ from varvite.errors import (
     SessionStatusError,
     StateConflictError,
 )
-from varvite.experiment import ledger
+from varvite.experiment import about, ledger
 from varvite.experiment.ledger import RunEntry, SessionState
 from varvite.experiment.status import TAKES_RECORDS
 from varvite.session import parts
@@ -20,14 +20,6 @@ from varvite.session.kind import Read
 from varvite.session.records import seq_of
 
 POINTERS = ("baseline", "best")
-_ABOUT: dict[str, tuple[type, ...]] = {
-    "name": (str,),
-    "project_id": (str, type(None)),
-    "working_dir": (str, type(None)),
-    "max_iterations": (int, type(None)),
-    "tags": (list, tuple),
-    "metadata": (dict, type(None)),
-}
 
 
 def check_about(changes: dict[str, Any]) -> None:
@@ -37,10 +29,9 @@ def check_about(changes: dict[str, Any]) -> None:
         InvalidRecordError: .path
     """
     for name, value in changes.items():
-        fits = _ABOUT.get(name)
-        if fits is None or not (isinstance(value, fits) and not isinstance(value, bool)):
+        if not about.fits(name, value):
             raise InvalidRecordError(
-                f"{name}: {str(value)[:80]!r}", hint=f"one of {', '.join(_ABOUT)}", path=name
+                f"{name}: {str(value)[:80]!r}", hint=f"one of {', '.join(about.TYPES)}", path=name
             )
 
 

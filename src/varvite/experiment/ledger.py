@@ -23,6 +23,8 @@ SESSION, SEGMENT, KEPT, LOG = "experiment", "experiment_segment", "experiment_ke
 KEPT_AT, PATCHED = "experiment_kept_at", "experiment_patched"
 LOG_READ, STATUS_CHANGED = "log_read", "status_changed"
 POINTER_SET, RUN_KEPT, UPDATED = "pointer_set", "run_kept", "session_updated"
+KEEP_PUT = "keep_put"
+"""By Fusion's rules: a keep, which is in the ledger by itself, was put there too."""
 _ONLY = "session"
 
 _State = TypeVar("_State")
@@ -158,6 +160,11 @@ def is_kept(read: Read, run: RunEntry) -> bool:
     return int(number) <= session_state(read).kept and there == run
 
 
+def was_put(read: Read, run: RunEntry) -> bool:
+    """Whether someone put the run into the kept ledger, a keep too."""
+    return read(KEPT_AT, run.id) is not None
+
+
 def patched(read: Read, seq: int) -> dict[str, Any]:
     """All that patches say of the record at `seq`, later ones over earlier ones."""
     return _stored(read(PATCHED, str(seq))) or {}
@@ -245,9 +252,15 @@ def _fold_kept(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     except (TypeError, KeyError):
         return
     number = str(state.kept + 1)
-    yield KEPT, number, orjson.dumps(run)
     yield KEPT_AT, run.id, number.encode()
+    yield KEPT, number, orjson.dumps(run)
     yield _session(replace(state, kept=state.kept + 1))
+
+
+def _fold_put(record: dict[str, Any], _read: Read) -> Iterator[Entry]:
+    payload = record.get("payload")
+    if isinstance(payload, dict) and isinstance(payload.get("run"), str):
+        yield KEPT_AT, payload["run"], b"0"
 
 
 def _fold_pointer(record: dict[str, Any], read: Read) -> Iterator[Entry]:
@@ -371,6 +384,7 @@ _FOLDS = {
     ("records", "patch"): _fold_patch,
     ("events", POINTER_SET): _fold_pointer,
     ("events", RUN_KEPT): _fold_kept,
+    ("events", KEEP_PUT): _fold_put,
     ("events", STATUS_CHANGED): _fold_status,
     ("events", LOG_READ): _fold_log,
 }

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from varvite import ids
 from varvite.errors import GitError, InvalidRecordError, SessionStatusError
-from varvite.experiment import amending, importing, ledger, loop_state, status
+from varvite.experiment import about, amending, importing, ledger, loop_state, status
 from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
 from varvite.experiment.loop import Logged, Loop
@@ -27,6 +27,7 @@ from varvite.session.writer import Receipt, Writer
 
 
 def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+    yield from about.fold(record, read)
     yield from loop_state.fold(record, read)
     yield from ledger.fold(record, read)
 
@@ -208,9 +209,12 @@ class ExperimentSession:
         return amending.record(self._writer.folder, self._read, record_id)
 
     def pointer(self, name: str) -> str | None:
-        """The id of the current segment's baseline or best run: as set, else as computed."""
+        """The id of the segment's baseline or best run: as set, by our rules else as computed."""
+        set_to = self.state().pins.get(name)
+        if set_to or self._rules == "fusion":
+            return set_to
         entry = self.baseline() if name == "baseline" else self.best()
-        return self.state().pins.get(name) or (entry.id if entry else None)
+        return entry.id if entry else None
 
     def set_baseline_run(self, run_id: str) -> Receipt:
         """Point to another baseline, until the next segment. `baseline()` stays the computed one.
@@ -240,9 +244,12 @@ class ExperimentSession:
         with self._mutex:
             cursor, run = self.cursor, amending.run_entry(self.get_record(run_id))
             amending.check_counts(self.state(), run)
-            if ledger.is_kept(self._read, run):
+            if not ledger.is_kept(self._read, run):
+                made = amending.event(ledger.RUN_KEPT, {"run": asdict(run)})
+            elif self._rules == "fusion" and not ledger.was_put(self._read, run):
+                made = amending.event(ledger.KEEP_PUT, {"run": run.id})
+            else:
                 return None
-            made = amending.event(ledger.RUN_KEPT, {"run": asdict(run)})
             return self._writer.append([made], expected_cursor=cursor)
 
     def update_record_payload(self, record_id: str, patch: dict[str, Any]) -> Receipt:
