@@ -98,8 +98,9 @@ class PiState:
         """The best keep with a finite metric; the earliest of equals."""
         return best(self.current(), self.direction)
 
-    def confidence(self) -> float | None:
-        runs = [(run.metric, run.status) for run in self.current()]
+    def confidence(self, *more: PiRun) -> float | None:
+        """Of the segment's runs, and of `more` after them."""
+        runs = [(run.metric, run.status) for run in (*self.current(), *more)]
         return confidence_pi(runs, _DIRECTIONS[self.direction])
 
     def _run(self, record: dict[str, Any]) -> PiRun:
