@@ -21,6 +21,7 @@ VERBS = {
     "repair": "varvite.cli.repair:repair",
     "delete": "varvite.cli.delete:delete",
     "gc": "varvite.cli.gc:gc",
+    "bench": "varvite.cli.bench:bench",
 }
 
 

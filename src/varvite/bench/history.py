@@ -1,0 +1,90 @@
+"""What may read history: compaction, questions in SQL, checkpoints. Shown, never judged."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from varvite.bench import floor
+from varvite.bench.counting import Counts
+from varvite.bench.figures import COUNTED, Figure, Rounds
+from varvite.bench.floor import Floor
+from varvite.bench.measuring import turned, watched
+from varvite.bench.operations import Place
+from varvite.bench.seeding import Progress
+
+COMPACT = "compact, per MB"
+AGGREGATE = "select node_kind, count(*), avg(score) from {} group by node_kind"
+QUESTIONS = {
+    "sql aggregate": (AGGREGATE.format("node_revisions"), AGGREGATE.format("parquet")),
+    "sql latest revisions": (AGGREGATE.format("nodes"), AGGREGATE.format("parquet")),
+}
+"""Each as the store is asked, and as DuckDB is that scans the same Parquet files."""
+
+RAW = "DuckDB's scan of the same Parquet"
+
+
+def compacting(stores: Mapping[int, str], *, progress: Progress | None = None) -> Iterator[Figure]:
+    """The cost of compacting the whole history once, by the MB of the journal's records."""
+    for records, path in stores.items():
+        place = Place.at(path, 0)
+        found = Rounds()
+        with Floor(path) as beside:
+            done: list[int] = []
+            call = partial(_compact, place, done, progress)
+            counts = watched(place, call)
+            found.floor_s.append(beside.seconds(done[1]))
+        megabytes = done[0] / 1e6
+        found.counts.append(_each(counts, megabytes))
+        found.floor_s[0] /= megabytes
+        facts = {"MB": megabytes, "bytes_out": done[1]}
+        yield found.figure(COMPACT, records, history=True, floor=floor.NAME, **facts)
+
+
+def _compact(place: Place, done: list[int], progress: Progress | None) -> None:
+    receipt = place.store.compact(progress=progress)
+    done += [receipt.bytes_in, receipt.bytes_out]
+
+
+def _each(counts: Counts, share: float) -> Counts:
+    each = {name: round(getattr(counts, name) / share) for name in COUNTED}
+    return replace(counts, seconds=counts.seconds / share, cpu_s=counts.cpu_s / share, **each)
+
+
+def asking(stores: Mapping[int, str], rounds: int) -> Iterator[Figure]:
+    """Questions through the store, beside DuckDB's own scan; the first round proves segments."""
+    for name, (ours, raw) in QUESTIONS.items():
+        found = {records: Rounds() for records in stores}
+        for number in range(1 + rounds):
+            for records in turned(list(stores), number):
+                place = Place.at(stores[records], number)
+                counts = watched(place, partial(place.store.sql, ours))
+                floor_s = _raw(place, raw)
+                if number:
+                    found[records].counts.append(counts)
+                    found[records].floor_s.append(floor_s)
+        for records, each in found.items():
+            yield each.figure(name, records, history=True, floor=RAW)
+
+
+def _raw(place: Place, sql: str) -> float:
+    import duckdb
+
+    files = node_segments(place)
+
+    def ask() -> None:
+        with duckdb.connect() as connection:
+            connection.execute("set enable_progress_bar = false")
+            parquet = connection.read_parquet(files)  # noqa: F841  (DuckDB finds it by its name)
+            connection.sql(sql).fetchall()
+
+    return watched(place, ask).seconds
+
+
+def node_segments(place: Place) -> list[str]:
+    """The paths of the Parquet files of nodes."""
+    from varvite.disk.files import Folder
+    from varvite.segments import manifest
+
+    with Folder(place.store.files, place.path) as folder:
+        listed = manifest.load(folder).segments
+        return [manifest.path_of(folder, one) for one in listed if one.stream == "nodes"]

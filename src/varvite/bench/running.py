@@ -1,0 +1,97 @@
+"""A whole run: histories of several sizes are laid down, every operation is measured on each."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from varvite.bench import history, measuring, operations, seeding
+from varvite.bench.figures import Figure
+from varvite.bench.growth import Growth, judge
+from varvite.bench.machine import Machine, machine
+from varvite.bench.operations import Operation
+from varvite.bench.seeding import Progress
+from varvite.clock import now
+
+SEEDS = "seeds"
+ROUNDS = 11
+SIZES = (10_000, 100_000, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure. folder: where seeds, work and results lie. keep: the seeds stay there."""
+
+    folder: str
+    sizes: Sequence[int] = SIZES
+    rounds: int = ROUNDS
+    keep: bool = False
+    continuation: Sequence[Operation] = field(default_factory=lambda: operations.CONTINUATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run found. at: when it began, UTC. load: of the machine, before it and after."""
+
+    at: str
+    sizes: tuple[int, ...]
+    rounds: int
+    seconds: float
+    load: tuple[float, float]
+    machine: Machine
+    figures: tuple[Figure, ...]
+    growths: tuple[Growth, ...]
+
+    @property
+    def flat(self) -> bool:
+        """Whether no continuation's bytes, files and keys grew with the history."""
+        return not any(one.failed for one in self.growths)
+
+
+def run(plan: Plan, *, progress: Progress | None = None) -> Measured:
+    """Measure. Goes on from the seeds that a run before has kept, or was cut short with."""
+    at, began, load = now(), time.monotonic(), os.getloadavg()[0]
+    sizes = tuple(sorted(set(plan.sizes)))
+    with _copies(plan, sizes, progress) as stores:
+        figures = tuple(_figures(plan, stores, progress))
+        described = machine(plan.folder)
+    if not plan.keep:
+        shutil.rmtree(os.path.join(plan.folder, SEEDS))
+    return Measured(
+        at,
+        sizes,
+        plan.rounds,
+        time.monotonic() - began,
+        (load, os.getloadavg()[0]),
+        described,
+        figures,
+        tuple(judge(figures)),
+    )
+
+
+def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> list[Figure]:
+    """History is compacted first, as a long one is; then continuation goes on from there."""
+    few = max(1, plan.rounds // 3)
+    compacted = [*history.compacting(stores, progress=progress)]
+    asked = [*history.asking(stores, few)]
+    going_on = [*measuring.measure(plan.continuation, stores, plan.rounds, progress=progress)]
+    return [*going_on, *compacted, *asked]
+
+
+@contextmanager
+def _copies(
+    plan: Plan, sizes: Sequence[int], progress: Progress | None
+) -> Iterator[dict[int, str]]:
+    """A copy of each size's store, which may be changed."""
+    seeds = os.path.join(plan.folder, SEEDS)
+    os.makedirs(seeds, exist_ok=True)
+    with ExitStack() as stack:
+        work = stack.enter_context(tempfile.TemporaryDirectory(dir=plan.folder, prefix="work-"))
+        copies = {}
+        for size in sizes:
+            copies[size] = os.path.join(work, str(size))
+            seeding.copy(seeding.seeded(seeds, size, progress=progress), copies[size])
+        yield copies
