@@ -8,6 +8,7 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     │   ├── InvalidRecordError      .path of the fault in the record
     │   ├── LimitError              .path, .limit
     │   ├── PlanError               finalize cannot go that way
+    │   │   └── NoKeptRunsError
     │   └── MalformedInputError     .file, .line, .offset, .path
     ├── NotFoundError         look elsewhere                          3
     │   ├── SessionNotFoundError
@@ -23,9 +24,13 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     ├── ConflictError         read again, decide again                8
     │   ├── StateConflictError      .cursor is the session's now
     │   ├── SessionStatusError      .status forbids it
+    │   │   └── FinalizeStateError  the session is not to be finalized
     │   ├── SessionExistsError
     │   ├── StaleIndexError         `varvite rebuild`
     │   ├── GitError                .command .stderr: nothing was committed or taken back
+    │   │   ├── MergeBaseError      no commit to begin branches at
+    │   │   ├── PickConflictError   .group .commit
+    │   │   └── BranchExistsError   .branch
     │   ├── IterationLimitError     .limit: start another segment, or finalize
     │   ├── ManifestConflictError   another compaction published first
     │   └── ForeignWriterError      something else wrote below an open writer
@@ -87,6 +92,10 @@ class LimitError(InputError):
 
 class PlanError(InputError):
     code = "plan_error"
+
+
+class NoKeptRunsError(PlanError):
+    code = "no_kept_runs"
 
 
 class MalformedInputError(InputError):
@@ -159,6 +168,10 @@ class SessionStatusError(ConflictError):
     code = "session_status"
 
 
+class FinalizeStateError(SessionStatusError):
+    code = "state_error"
+
+
 class SessionExistsError(ConflictError):
     code = "session_exists"
 
@@ -170,6 +183,18 @@ class StaleIndexError(ConflictError):
 
 class GitError(ConflictError):
     code = "git"
+
+
+class MergeBaseError(GitError):
+    code = "merge_base_error"
+
+
+class PickConflictError(GitError):
+    code = "cherry_pick_conflict"
+
+
+class BranchExistsError(GitError):
+    code = "branch_exists"
 
 
 class IterationLimitError(ConflictError):

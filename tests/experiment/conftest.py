@@ -1,5 +1,6 @@
 import functools
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,50 @@ class DictLedger:
 
     def kept(self):
         return list(ledger.kept(self.read))
+
+
+class Repository:
+    def __init__(self, path):
+        self.path = path
+        path.mkdir()
+        self("init", "-q", "-b", "main")
+        self("config", "user.email", "a@example.org")
+        self("config", "user.name", "A")
+        self.base = self.commit("readme", "start")
+
+    def __call__(self, *words):
+        command = ["git", *words]
+        done = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def commit(self, name, text):
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / name).write_text(text)
+        self("add", name)
+        self("commit", "-q", "-m", f"change {name}")
+        return self("rev-parse", "HEAD")
+
+    def files(self):
+        """The work tree, byte for byte."""
+        found = (path for path in self.path.rglob("*") if ".git" not in path.parts)
+        return {str(path): path.read_bytes() for path in found if path.is_file()}
+
+    def state(self):
+        """All that a failure must leave as it was: work tree, index, HEAD, refs and their logs."""
+        folder = self.path / ".git"
+        kept = (path for path in folder.rglob("*") if "objects" not in path.parts)
+        own = {str(path): path.read_bytes() for path in kept if path.is_file()}
+        return self.files(), own
+
+    def branches(self, under="refs/heads"):
+        return self("for-each-ref", "--format=%(refname:short)", under).split()
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with one commit, on branch main."""
+    return Repository(tmp_path / "work")
 
 
 @pytest.fixture(scope="session")

@@ -1,50 +1,10 @@
 """Branches of kept runs in real repositories."""
 
-import subprocess
-
 import pytest
 
 from varvite.errors import GitError, PlanError
 from varvite.experiment.branching import Branching
 from varvite.experiment.finalizing import Group
-
-
-class Repository:
-    def __init__(self, path):
-        self.path = path
-        path.mkdir()
-        self("init", "-q", "-b", "main")
-        self("config", "user.email", "a@example.org")
-        self("config", "user.name", "A")
-        self.base = self.commit("readme", "start")
-
-    def __call__(self, *words):
-        command = ["git", *words]
-        done = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
-
-    def commit(self, name, text):
-        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.path / name).write_text(text)
-        self("add", name)
-        self("commit", "-q", "-m", f"change {name}")
-        return self("rev-parse", "HEAD")
-
-    def state(self):
-        """All that a failure must leave as it was."""
-        files = {
-            str(path.relative_to(self.path)): path.read_bytes()
-            for path in sorted(self.path.rglob("*"))
-            if path.is_file() and ".git" not in path.parts
-        }
-        refs = self("for-each-ref"), self("symbolic-ref", "HEAD"), self("status", "--porcelain")
-        return files, refs, self("worktree", "list")
-
-
-@pytest.fixture
-def repository(tmp_path):
-    return Repository(tmp_path / "work")
 
 
 def group(name, *commits):
@@ -54,12 +14,12 @@ def group(name, *commits):
 def test_each_group_is_a_branch_from_the_base_and_together_they_are_the_tip(repository):
     first, second, third = (repository.commit(name, "1") for name in ("a", "b", "c/d"))
     fourth = repository.commit("a", "2")
-    before = repository.state()[0]
+    before = repository.files()
 
     groups = [group("one", first, fourth), group("two", second), group("three", third)]
     tips = Branching(str(repository.path)).make(groups, repository.base)
 
-    assert repository.state()[0] == before
+    assert repository.files() == before
     assert repository("symbolic-ref", "--short", "HEAD") == "main"
     for name, paths in {"one": ["a"], "two": ["b"], "three": ["c/d"]}.items():
         branch = f"experiment/s/{name}"
@@ -74,11 +34,11 @@ def test_a_dirty_work_tree_is_left_as_it_is(repository):
     first = repository.commit("a", "1")
     (repository.path / "readme").write_text("mine")
     (repository.path / "new").write_text("mine")
-    before = repository.state()[0]
+    before = repository.files()
 
     Branching(str(repository.path)).make([group("one", first)], repository.base)
 
-    assert repository.state()[0] == before
+    assert repository.files() == before
     assert repository("status", "--porcelain").split("\n") == ["M readme", "?? new"]
 
 

@@ -1,13 +1,13 @@
 """The branches of a plan, made beside the user's work tree, all of them or none."""
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from varvite.errors import GitError
 from varvite.experiment.finalizing import Group, check_disjoint
+from varvite.experiment.git_command import git, paths
 
 
 class Branching:
@@ -19,7 +19,7 @@ class Branching:
         Raises:
             GitError: there is none.
         """
-        self.top = _git(cwd, "rev-parse", "--show-toplevel").strip()
+        self.top = git(cwd, "rev-parse", "--show-toplevel").strip()
 
     def merge_base(self, trunk: str) -> str:
         """Where the commit that is checked out left the trunk."""
@@ -51,7 +51,7 @@ class Branching:
     def files(self, commit: str) -> list[str]:
         """The paths that a commit changes."""
         shape = ("--no-commit-id", "--name-only", "--no-renames", "-r", "-z", "--root")
-        return _paths(self._git("diff-tree", *shape, commit))
+        return paths(self._git("diff-tree", *shape, commit))
 
     def check(self, groups: Sequence[Group]) -> None:
         """Refuse what cannot be made, before anything is.
@@ -123,14 +123,14 @@ class Branching:
     def _changes(self, base: str, tip: str) -> dict[str, str]:
         """What each path that differs from `base` is at `tip`: mode and blob."""
         shape = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev")
-        parts = _paths(self._git("diff-tree", *shape, base, tip))
+        parts = paths(self._git("diff-tree", *shape, base, tip))
         return {
             path: " ".join(meta.split()[1:4:2])
             for meta, path in zip(parts[::2], parts[1::2], strict=True)
         }
 
     def _git(self, *words: str, given: str = "") -> str:
-        return _git(self.top, *words, given=given)
+        return git(self.top, *words, given=given)
 
 
 def _differs(path: str, one: dict[str, str], other: dict[str, str]) -> bool:
@@ -138,36 +138,12 @@ def _differs(path: str, one: dict[str, str], other: dict[str, str]) -> bool:
 
 
 def _picked(folder: str, base: str, group: Group) -> str:
-    _git(folder, "checkout", "--quiet", "--detach", base)
+    git(folder, "checkout", "--quiet", "--detach", base)
     try:
         for commit in group.commits:
-            _git(folder, "cherry-pick", "--allow-empty", commit)
+            git(folder, "cherry-pick", "--allow-empty", commit)
     except GitError as error:
         raise GitError(
             f"{group.branch}: {error.message}", hint="put runs that build on one another together"
         ) from error
-    return _git(folder, "rev-parse", "HEAD").strip()
-
-
-def _paths(output: str) -> list[str]:
-    return [one for one in output.split("\0") if one]
-
-
-def _git(cwd: str, *words: str, given: str = "") -> str:
-    """Run git.
-
-    Raises:
-        GitError: .command, .stderr
-    """
-    done = subprocess.run(  # noqa: S603  (words are never joined into a shell line)
-        ["git", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null", *words],  # noqa: S607
-        cwd=cwd,
-        env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"},
-        input=given.encode(),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise GitError(f"git {words[0]}: {said[:500]}", command=words[0], stderr=said)
-    return os.fsdecode(done.stdout)
+    return git(folder, "rev-parse", "HEAD").strip()
