@@ -17,7 +17,7 @@
 --           metadata        varchar      null      JSON: metadata of an update, or a config's payload, the last
 --           createdAt       timestamptz  not null  UTC
 --           updatedAt       timestamptz  not null  UTC, of the last record or event
---           finalizedAt     timestamptz  null      UTC, of the first step into finalized
+--           finalizedAt     timestamptz  null      UTC, of the first step into finalized, or as another store said
 with touched as (
     select session_uid, arg_max("at", seq) as updated_at
     from (
@@ -107,7 +107,12 @@ kept as (
 ),
 
 finalized as (
-    select session_uid, arg_min("at", seq) as finalized_at
+    select
+        session_uid,
+        arg_min(
+            coalesce(try_cast(json_extract_string(payload, '$.finalized_at') as timestamptz), "at"),
+            seq
+        ) as finalized_at
     from streams.events
     where type = 'status_changed' and json_extract_string(payload, '$.to') = 'finalized'
     group by session_uid

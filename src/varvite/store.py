@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from varvite.checkpoints.running import Ran
     from varvite.exchange.exporting import Exported, Form
+    from varvite.exchange.fusion import FusionReport
     from varvite.experiment.rows import Session
     from varvite.experiment.session import ExperimentSession, Metric
     from varvite.experiment.status import Rules
@@ -205,6 +206,29 @@ class Store:
         from varvite.exchange import exporting
 
         return exporting.export(self, session_id, form, os.fspath(output))
+
+    def import_fusion(
+        self,
+        path: str | os.PathLike[str],
+        session_id: str | None = None,
+        *,
+        only: str | None = None,
+        create: bool = True,
+        wait_s: float = 0,
+    ) -> "list[FusionReport]":
+        """Take over what is new in Fusion's SQLite tables, each session into one of ours.
+
+        only: one of the sessions there. session_id: of ours, for that one; else each has
+        the id that it has there, in small letters.
+
+        Raises:
+            NotFoundError, InputError, BusyError: .file
+            StateConflictError: the session has runs that are not from there.
+        """
+        from varvite.exchange import fusion
+
+        options: dict[str, Any] = {"create": create, "wait_s": wait_s}
+        return fusion.import_sessions(self, path, session_id=session_id, only=only, **options)
 
     def _writer(
         self,

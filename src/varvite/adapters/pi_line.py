@@ -90,7 +90,7 @@ def record_of(entry: dict[str, Any], raw: str, defaults: dict[str, str]) -> dict
     rest = {key: value for key, value in entry.items() if key not in taken} | _said(
         entry, "payload"
     )
-    payload = _storable(rest, "payload", defaults) or None
+    payload = storable(rest, "payload", defaults) or None
     return {"stream": "records", "type": kind, **fields, "payload": payload, "raw": raw}
 
 
@@ -171,7 +171,7 @@ def _metrics(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, float
     for name in (name for name, number in numbers.items() if number is None):
         defaults[f"metrics.{name}"] = "left out, as it is not a finite number"
     finite = {name: number for name, number in numbers.items() if number is not None}
-    kept: dict[str, float] | None = _storable(finite, "metrics", defaults)
+    kept: dict[str, float] | None = storable(finite, "metrics", defaults)
     return kept
 
 
@@ -195,11 +195,11 @@ def _text(entry: dict[str, Any], key: str, defaults: dict[str, str], default: st
     if not isinstance(value, str):
         defaults[key] = default
         return None
-    text: str | None = _storable(value, key, defaults)
+    text: str | None = storable(value, key, defaults)
     return text
 
 
-def _storable(value: Any, name: str, defaults: dict[str, str]) -> Any:
+def storable(value: Any, name: str, defaults: dict[str, str]) -> Any:
     """The value, or null where no record may hold it; the raw line has it still."""
     try:
         check(value, name)

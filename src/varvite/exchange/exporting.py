@@ -17,6 +17,7 @@ from varvite.adapters import fusion_rows, pi_export
 from varvite.disk.files import Files, Folder, storing
 from varvite.errors import InputError, NotFoundError
 from varvite.exchange import history
+from varvite.experiment.mirroring import ROW_READ
 from varvite.session.reader import Reader
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 Form = Literal["pi", "fusion", "csv", "parquet"]
 DATABASES = (".db", ".sqlite", ".sqlite3")
 """Names that end so are SQLite files; of any other name Fusion's rows are JSON lines."""
-
-SESSION_READ = "fusion_session_read"
-"""The event that holds the row of Fusion's that a session was imported from."""
 
 
 class Asked(Protocol):
@@ -132,7 +130,7 @@ def _fusion(
     ask = partial(store.sql, sessions=[reader.identity.id], as_of=reader.cursor)
     (view,) = ask("from experiment_sessions").dicts()
     read = ask(
-        "select seq, payload from events where type = ? order by seq desc limit 1", [SESSION_READ]
+        "select seq, payload from events where type = ? order by seq desc limit 1", [ROW_READ]
     ).dicts()
     imported = orjson.loads(read[0]["payload"])["row"] if read else None
     unchanged = bool(read) and read[0]["seq"] == reader.cursor

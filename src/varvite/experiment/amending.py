@@ -1,6 +1,7 @@
 """What is said of earlier records: patches, kept runs and pointers, as records of their own."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -14,7 +15,7 @@ from varvite.errors import (
 )
 from varvite.experiment import about, ledger
 from varvite.experiment.ledger import RunEntry, SessionState
-from varvite.experiment.status import TAKES_RECORDS
+from varvite.experiment.status import TAKES_RECORDS, Rules
 from varvite.session import parts
 from varvite.session.kind import Read
 from varvite.session.records import seq_of
@@ -134,6 +135,18 @@ def patch_record(seq: int, patch: dict[str, Any]) -> dict[str, Any]:
 
 def event(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     return {"stream": "events", "type": kind, "payload": payload}
+
+
+def keeping(read: Read, run: RunEntry, rules: Rules) -> dict[str, Any] | None:
+    """The event that puts a run into the kept ledger; None where it is there.
+
+    A keep always is; by Fusion's rules it is told apart whether someone put it there.
+    """
+    if not ledger.is_kept(read, run):
+        return event(ledger.RUN_KEPT, {"run": asdict(run)})
+    if rules == "fusion" and not ledger.was_put(read, run):
+        return event(ledger.KEEP_PUT, {"run": run.id})
+    return None
 
 
 def pointer(name: str, run_id: str, segment: int) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from varvite.records.foreign import Defaulted, LogBatch, LogCursor, Quarantined
 
 @dataclass(slots=True)
 class ImportReport:
-    """What one import read. `lines` counts blank ones too; `imported` counts records.
+    """What one import read. `lines` counts blank ones too; `imported` those that became records.
 
+    patched: lines read before of which the other tool said more since.
     rewritten: the log had changed below the cursor, and was read whole.
     unfinished: bytes of a last line without newline, left for the next import.
     cursor: the session's, after the import.
@@ -25,6 +26,7 @@ class ImportReport:
     rewritten: bool = False
     lines: int = 0
     imported: int = 0
+    patched: int = 0
     quarantined: list[Quarantined] = field(default_factory=list)
     defaulted: list[Defaulted] = field(default_factory=list)
     unfinished: int = 0
@@ -35,7 +37,9 @@ class ImportReport:
         earlier = _continued(batch, before)
         self.rewritten |= earlier is not before
         self.lines += batch.cursor.lines - (earlier.lines if earlier else 0)
-        self.imported += sum(record["stream"] == "records" for record in batch.records)
+        records = [one for one in batch.records if one["stream"] == "records"]
+        self.imported += sum(one.get("source_line") is not None for one in records)
+        self.patched += sum(one["type"] == "patch" for one in records)
         self.quarantined += batch.quarantined
         self.defaulted += batch.defaulted
         self.unfinished = batch.unfinished
@@ -65,6 +69,8 @@ def plan(
     if batch.cursor == (cursor_of(before) or LogCursor()):
         return Step([], before)
     earlier, records = _continued(batch, before), batch.records
+    if not before:
+        _refuse_placed(source, batch, state)
     if before and not earlier:
         _refuse_mixed(source, before, state)
         state = rewound(state)
@@ -87,12 +93,21 @@ def _placed(
 ) -> Iterator[dict[str, Any]]:
     place = Place(state)
     for record in records:
-        yield place.stamp(record) | {"id": _line_id(record, uid)}
+        yield place.stamp(record) | {"id": record.get("id") or _line_id(record, uid)}
 
 
 def _line_id(record: dict[str, Any], uid: str) -> str:
     where = (record["source"], record["generation"], record["source_line"], record.get("part", 1))
     return ids.derived(record.get("type", "line"), uid, *map(str, where))
+
+
+def _refuse_placed(source: str, batch: LogBatch, state: SessionState) -> None:
+    """Refuse records that bring their segments along where there are segments already."""
+    if state.runs and any("segment" in record for record in batch.records):
+        raise StateConflictError(
+            f"the session has {state.runs} runs that are not from {source}",
+            hint="import it into a session of its own",
+        )
 
 
 def _refuse_mixed(source: str, before: LogState, state: SessionState) -> None:

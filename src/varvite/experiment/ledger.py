@@ -284,8 +284,14 @@ def _fold_status(record: dict[str, Any], read: Read) -> Iterator[Entry]:
         return
     finalized_at = state.finalized_at
     if status == "finalized" and finalized_at is None:
-        finalized_at = record["at"]
+        finalized_at = _said_moment(payload) or record["at"]
     yield _session(replace(state, status=status, finalized_at=finalized_at))
+
+
+def _said_moment(payload: Any) -> str | None:
+    """When another store says that the session was finalized."""
+    moment = payload.get("finalized_at")
+    return moment if isinstance(moment, str) else None
 
 
 def _fold_log(record: dict[str, Any], read: Read) -> Iterator[Entry]:

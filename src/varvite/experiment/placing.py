@@ -19,19 +19,20 @@ class Place:
         """The record with its segment; a run with its ordinal; a config with all it defines.
 
         A config opens a segment after at least one run, and amends the current one before that.
+        A segment that a record brings along, from another store, stays.
         """
         if record["stream"] != "records":
             return record
         if record["type"] == "config":
             return self._config(record)
+        placed = {"segment": self._segment} | record
         if record["type"] == "run":
             self._runs += 1
             self._ordinal += 1
-            return record | {"segment": self._segment, "ordinal": self._ordinal}
-        return record | {"segment": self._segment}
+            placed["ordinal"] = self._ordinal
+        return placed
 
     def _config(self, record: dict[str, Any]) -> dict[str, Any]:
-        if self._runs:
-            self._segment += 1
+        self._segment = record.get("segment") or self._segment + (1 if self._runs else 0)
         self._definition = resolved(record, self._definition)
         return record | {"segment": self._segment} | asdict(self._definition)

@@ -4,21 +4,31 @@ Nothing here reads history: what an append must know comes from the index.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from varvite import ids
 from varvite.errors import GitError, InvalidRecordError, SessionStatusError
-from varvite.experiment import about, amending, importing, ledger, loop_state, status
+from varvite.experiment import (
+    about,
+    amending,
+    given,
+    importing,
+    ledger,
+    loop_state,
+    mirroring,
+    status,
+)
 from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
 from varvite.experiment.loop import Logged, Loop
+from varvite.experiment.mirroring import Row, Seen
 from varvite.experiment.placing import Place
 from varvite.experiment.running import Measured
 from varvite.experiment.status import Rules
 from varvite.records.foreign import ForeignLog, LogBatch
-from varvite.records.outcomes import DIRECTIONS, STATUSES, measured
+from varvite.records.outcomes import DIRECTIONS
 from varvite.session.kind import Entry, Kind, Read
 from varvite.session.projecting import KEYS
 from varvite.session.records import seq_of
@@ -30,6 +40,7 @@ def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     yield from about.fold(record, read)
     yield from loop_state.fold(record, read)
     yield from ledger.fold(record, read)
+    yield from mirroring.fold(record, read)
 
 
 EXPERIMENT = Kind(
@@ -39,9 +50,6 @@ EXPERIMENT = Kind(
     fold=_fold,
     summary=ledger.summary,
 )
-TYPES = ("config", "run", "hook", "finalize")
-OUTCOMES = tuple(word for word in STATUSES if word != "unknown")
-_GIVEN = ("id", "segment", "ordinal", "metric_state", "source", "source_line", "generation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class ExperimentSession:
             SessionStatusError: the session is finalized or archived.
             InvalidRecordError: .path; and what `Writer.append` raises.
         """
-        checked = [_checked(record, position) for position, record in enumerate(records)]
+        checked = [given.checked(record, position) for position, record in enumerate(records)]
         with self._mutex:
             cursor, place = self.cursor, Place(self.state())
             if key is None or self._read(KEYS, key) is None:
@@ -244,13 +252,8 @@ class ExperimentSession:
         with self._mutex:
             cursor, run = self.cursor, amending.run_entry(self.get_record(run_id))
             amending.check_counts(self.state(), run)
-            if not ledger.is_kept(self._read, run):
-                made = amending.event(ledger.RUN_KEPT, {"run": asdict(run)})
-            elif self._rules == "fusion" and not ledger.was_put(self._read, run):
-                made = amending.event(ledger.KEEP_PUT, {"run": run.id})
-            else:
-                return None
-            return self._writer.append([made], expected_cursor=cursor)
+            made = amending.keeping(self._read, run, self._rules)
+            return self._writer.append([made], expected_cursor=cursor) if made else None
 
     def update_record_payload(self, record_id: str, patch: dict[str, Any]) -> Receipt:
         """Merge `patch` over a record's payload, key by key, by a record of its own.
@@ -317,6 +320,19 @@ class ExperimentSession:
             report.cursor = self.cursor
         return report
 
+    def mirror(self, source: str, seen: Seen, row: Callable[[], Row]) -> Receipt | None:
+        """Take over what another store says of a session as a whole; None where it is as it was.
+
+        Raises:
+            RecordNotFoundError, InvalidRecordError: a pointer to what is no run here.
+        """
+        with self._mutex:
+            if mirroring.known(self._read, source) == seen:
+                return None
+            cursor = self.cursor
+            made = mirroring.plan(source, seen, row(), self._read, self.get_record)
+            return self._writer.append(made, expected_cursor=cursor)
+
     def _moved(self, record: dict[str, Any], segment: int | None) -> dict[str, Any]:
         if segment is None or segment == record["segment"]:
             return record
@@ -377,35 +393,3 @@ class ExperimentSession:
         fresh = f"{kind}_{ids.uid()}"
         name = ids.derived(kind, self._uid, key, str(position)) if key is not None else fresh
         return record | {"id": name}
-
-
-def _checked(record: dict[str, Any], position: int) -> dict[str, Any]:
-    """A record of the caller's, as stream `records` takes it.
-
-    Raises:
-        InvalidRecordError: .path
-    """
-    path = f"records[{position}]"
-    if record.get("type") not in TYPES:
-        raise InvalidRecordError(
-            f"{path}.type: {str(record.get('type'))[:80]!r}",
-            hint=f"one of {', '.join(TYPES)}",
-            path=f"{path}.type",
-        )
-    for name in _GIVEN:
-        if name in record:
-            raise InvalidRecordError(
-                f"{path}.{name} is the session's to give", path=f"{path}.{name}"
-            )
-    return (_run(record, path) if record["type"] == "run" else record) | {"stream": "records"}
-
-
-def _run(record: dict[str, Any], path: str) -> dict[str, Any]:
-    if record.get("status") not in OUTCOMES:
-        raise InvalidRecordError(
-            f"{path}.status: {str(record.get('status'))[:80]!r}",
-            hint=f"one of {', '.join(OUTCOMES)}",
-            path=f"{path}.status",
-        )
-    metric, metric_state = measured(record.get("metric"))
-    return record | {"metric": metric, "metric_state": metric_state}
