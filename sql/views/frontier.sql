@@ -29,6 +29,7 @@
 --           trace_id     varchar      null      the provider's
 --           hits         bigint       null      hits in the answer
 --           new_nodes    bigint       null      variables never seen as a hit before
+--           source_ids   varchar[]    null      papers and claims that the answer has whole: with graph, with chains
 --           body         varchar      null      fields beyond these, as JSON
 select f.* exclude (stream) rename ("at" as committed_at)
 from streams.frontier as f

@@ -10,7 +10,7 @@
 --           prev_seq      bigint       null      the seq that this revision supersedes
 --           committed_at  timestamptz  not null  by the writer's clock, UTC
 --           actor         varchar      not null  who appended it
---           kind          varchar      not null  add_package, obligation_open, candidate, promotion, …
+--           kind          varchar      not null  add_package, materialise, obligation_open, candidate, …
 --           subject_id    varchar      not null  what is to become visible
 --           state         varchar      not null  planned, applying, applied, verified, failed or abandoned
 --           lane          varchar      not null  planned or retry: where it waits

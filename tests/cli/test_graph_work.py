@@ -122,6 +122,30 @@ def test_without_gaia_everything_waits_and_the_gate_says_why(worked):
     assert worked.refused(8, "graph", "demote", "s", own, *decided)["code"] == "state_conflict"
 
 
+def test_the_chains_of_a_claim_are_accepted_from_the_answer_that_has_them(worked, tmp_path):
+    node = worked.json("sql", "select id from nodes where source_key like '%gcn_2'")[0]["id"]
+    refused = worked.refused(3, "graph", "accept", "s", node, "--chains")
+    factor = {"id": "gfac_1", "conclusion": {"id": "gcn_2", "content": "It floats."}}
+    factor["premises"] = [{"id": "gcn_9", "content": "Density is below one."}]
+    chains = [{"source_package": "paper:1", "factors": [factor]}]
+    data = {"claim": factor["conclusion"], "evidence_chains": chains}
+    file = tmp_path / "chains.json"
+    file.write_text(json.dumps({"code": 0, "data": data}))
+    worked.json("graph", "submit", "--session", "s", file)
+
+    accepted = worked.json("graph", "accept", "s", node, "--chains")
+
+    assert refused["code"] == "record_not_found"
+    assert worked.json("sql", "select id, kind, subject_id, state from projections") == [
+        {
+            "id": accepted["projections"][0],
+            "kind": "materialise",
+            "subject_id": node,
+            "state": "planned",
+        }
+    ]
+
+
 def test_a_session_is_paused_and_resumed(worked):
     paused = worked.json("graph", "pause", "s", "--why", "night")
     refused = worked.refused(8, "graph", "frontier", "add", "s", "more")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from gaia_making import node, relation, source_bytes
+from gaia_provider import GRAPH
 
 from varvite.gaia import live
 from varvite.gaia.worker import Worker
@@ -17,6 +18,7 @@ from varvite.graph.port import (
     Hypothesis,
     OpenObligation,
     Promotion,
+    Source,
 )
 
 REFS = [f"varvite:s1_0001::node_{number:04}" for number in range(4)]
@@ -39,6 +41,9 @@ CALLS = {
     },
     "grown shard": {"shard": "s1-0001", "nodes": [dictionary(node(number)) for number in (10, 11)]},
     "add_package": {"added": "../found-gaia"},
+    "materialise": {
+        "source": dictionary(Source("paper_1", "paper", "local", "p1", json.dumps(GRAPH)))
+    },
     "sync_obligations": {
         "opened": [dictionary(OBLIGATION._replace(obligation_id="o2"))],
         "closed": [dictionary(ClosedObligation("o1"))],

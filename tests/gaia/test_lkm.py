@@ -3,13 +3,14 @@
 import json
 
 import pytest
-from gaia_making import relation
+from gaia_making import relation, source_bytes
 from gaia_provider import BUSY, GRAPH, SEARCH, provider
 
 import varvite
 from varvite.gaia.live.faults import Fault
 from varvite.gaia.worker import Worker
 from varvite.graph.payloads import Payload
+from varvite.graph.port import Source
 
 __all__ = ["provider"]
 
@@ -76,14 +77,17 @@ def test_an_index_that_nobody_configured_and_a_paper_that_is_not_there(worker):
 def test_a_paper_becomes_a_source_package_through_gaias_own_materialiser(worker, package, gaia):
     payload = json.dumps(worker.fetch("local", "POST", "/papers/graph", body={"paper_id": "p1"}))
 
-    made = worker.materialise("paper", payload, index_id="local", source_id="p1")
-    again = worker.materialise("paper", payload, index_id="local", source_id="p1")
+    source = Source("paper_1", "paper", "local", "p1", payload)
+    made = worker.materialise(source)
+    before = source_bytes(package)
+    again = worker.materialise(source)
+    after = source_bytes(package)
     refs = made.result["refs"]
     written = worker.write_candidates([relation(1, refs.values(), "contradict")])
 
     assert json.loads(payload) == GRAPH
     assert made.failure is None
-    assert (made.already, again.already) == (False, True)
+    assert (made.already, again.already, after) == (False, True, before)
     assert set(refs) == {"gcn_00000000000000aa", "gcn_00000000000000bb"}
     assert made.result["source_ref"] == "lkm:local:paper:p1"
     assert written[0].failure is None
@@ -92,7 +96,7 @@ def test_a_paper_becomes_a_source_package_through_gaias_own_materialiser(worker,
 
 
 def test_a_payload_that_is_no_paper_is_refused(worker):
-    made = worker.materialise("paper", '{"code": 0}', index_id="local", source_id="p1")
-    chain = worker.materialise("chain", '{"code": 0}', index_id="local", source_id="g1")
+    made = worker.materialise(Source("paper_1", "paper", "local", "p1", '{"code": 0}'))
+    chain = worker.materialise(Source("variable_1", "chain", "local", "g1", '{"code": 0}'))
 
     assert [one.failure.code for one in (made, chain)] == ["payload_refused", "payload_refused"]

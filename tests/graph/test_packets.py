@@ -162,6 +162,16 @@ def test_the_packets_come_in_the_order_of_the_queue(graphs, make):
     assert [one.id for one in only] == [second.id]
 
 
+def test_evidence_that_came_before_its_bucket_is_named_by_its_providers_id(graphs, make):
+    with graphs.new() as session:
+        session.submit([make.hits("gcn_1", buckets=[])])
+        session.open_bucket("Scaling", bucket_id="b")
+        session.submit([make.hits("gcn_1", file="again")])
+        (packet,) = session.packets()
+
+    assert [ref["id"] for ref in packet.allowed_refs if ref["kind"] == "variable"] == ["gcn_1"]
+
+
 def test_a_provider_id_is_what_follows_the_kind():
     assert packets.provider_id({"id": "v", "source_key": "lkm:x:variable:gcn_1"}) == "gcn_1"
     assert packets.provider_id({"id": "v", "source_key": "lkm:x:variable:p:1::P3"}) == "p:1::P3"

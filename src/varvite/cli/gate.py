@@ -50,14 +50,15 @@ def _port(session_id: str, package: str | None, python: str | None) -> "Iterator
 @click.command(cls=Verb)
 @session_argument
 @click.argument("node_ids", metavar="NODE...", nargs=-1, required=True)
+@click.option("--chains", is_flag=True, help="Of a variable: the chains that lead to it.")
 @wait_option
 @pass_settings
 def accept(
-    settings: Settings, *, session_id: str, node_ids: tuple[str, ...], wait_s: float
+    settings: Settings, *, session_id: str, node_ids: tuple[str, ...], chains: bool, wait_s: float
 ) -> None:
-    """Plan variables into source packages of Gaia."""
+    """Plan variables, and papers with their graphs, into source packages of Gaia."""
     with writing(settings, session_id, wait_s) as session:
-        made = session.accept(node_ids)
+        made = session.accept(node_ids, chains=chains)
         row = {"session_id": session_id, "cursor": session.cursor, "projections": made}
         show(settings, Answer.one(row))
 

@@ -24,6 +24,7 @@ from varvite.graph.port import (
     Probe,
     Promotion,
     Relation,
+    Source,
     SourceNode,
 )
 
@@ -90,6 +91,9 @@ class LivePort:
         given = [node._asdict() for node in nodes]
         return self._outcomes(ids, "add_source_shard", shard=shard, nodes=given)
 
+    def materialise(self, source: Source) -> Outcome:
+        return self._outcomes([source.node_id], "materialise", source=source._asdict())[0]
+
     def add_package(self, path: str) -> Outcome:
         return self._outcomes([path], "add_package", added=path)[0]
 
@@ -150,11 +154,6 @@ class LivePort:
         """
         given = {"index_id": index_id, "method": method, "path": path}
         return dict(self.ask("fetch", **given, body=body, params=params))
-
-    def materialise(self, kind: str, payload: str, *, index_id: str, source_id: str) -> Outcome:
-        """A paper's graph (`paper`) or a claim's chains (`chain`) as a package of the target."""
-        given = {"kind": kind, "payload": payload, "index_id": index_id, "source_id": source_id}
-        return self._outcomes([source_id], "materialise", **given)[0]
 
     def _path(self) -> str:
         if self.package is None:

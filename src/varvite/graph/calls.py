@@ -35,7 +35,12 @@ def response(payload: Payload, delta: Delta, origin: Origin) -> Record:
 
 
 def frontier(
-    payload: Payload, delta: Delta, origin: Origin, known: Known, new_nodes: int
+    payload: Payload,
+    delta: Delta,
+    origin: Origin,
+    known: Known,
+    new_nodes: int,
+    source_ids: list[str],
 ) -> Record:
     """The call as done or failed; `known` learns of it.
 
@@ -62,6 +67,7 @@ def frontier(
         retry_of=retried.id if retried else None,
         message=delta.message,
         trace_id=delta.trace_id,
+        source_ids=source_ids or None,
     )
 
 

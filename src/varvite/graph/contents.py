@@ -29,7 +29,7 @@ def records(folder: Folder, stream: str, ids: Iterable[str], read: Read) -> list
         RecordNotFoundError: an id has no record.
         CorruptError: the file has not what the index says; `varvite rebuild` makes it anew.
     """
-    wanted = [(one, _seq(stream, one, read)) for one in ids]
+    wanted = [(one, seq_of(stream, one, read)) for one in ids]
     if not wanted:
         return []
     fd = folder.open(f"{stream}.jsonl")
@@ -39,7 +39,12 @@ def records(folder: Folder, stream: str, ids: Iterable[str], read: Read) -> list
         folder.files.close(fd)
 
 
-def _seq(stream: str, record_id: str, read: Read) -> int:
+def seq_of(stream: str, record_id: str, read: Read) -> int:
+    """The seq of the latest revision. One read.
+
+    Raises:
+        RecordNotFoundError
+    """
     stored = read(REVISIONS, f"{stream}\0{record_id}")
     if stored is None:
         raise RecordNotFoundError(f"no record {record_id[:80]!r} in {stream}")

@@ -47,7 +47,11 @@ class Link(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """code: 0 when the call went through; otherwise nothing but `message` is there."""
+    """code: 0 when the call went through; otherwise nothing but `message` is there.
+
+    sources: source keys, with their node kind, of what the response has whole: a paper
+    with its graph, a variable with its chains.
+    """
 
     item_kind: ItemKind
     code: int = 0
@@ -58,6 +62,7 @@ class Delta(NamedTuple):
     papers: Mapping[str, Fields] = MappingProxyType({})
     named: Sequence[Named] = ()
     links: Sequence[Link] = ()
+    sources: Sequence[tuple[str, str]] = ()
 
 
 def source_key(index: str, kind: str, provider_id: str) -> str:

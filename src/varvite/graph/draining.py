@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from varvite.graph import candidates, due, outbox, promotion
+from varvite.graph import candidates, due, outbox, promotion, sources
 from varvite.graph.batch import Batch
 from varvite.graph.delta import filled
 from varvite.graph.packets import provider_id
@@ -30,6 +30,7 @@ from varvite.session.kind import Read
 LIMIT_MAX = 256
 _ORDER = (
     "add_package",
+    "materialise",
     "obligation_open",
     "obligation_close",
     "focus_set",
@@ -55,6 +56,8 @@ class Acting(Protocol):
     def look(self, table: str, key: str) -> bytes | None: ...
 
     def nodes(self, ids: Iterable[str]) -> list[dict[str, Any]]: ...
+
+    def response(self, response_id: str) -> dict[str, Any]: ...
 
 
 class Drained(NamedTuple):
@@ -131,6 +134,7 @@ class _Work:
     def do(self, kind: str, items: list[Item]) -> None:
         doing: dict[str, Callable[[list[Item]], None]] = {
             "add_package": self._packages,
+            "materialise": self._sources,
             "obligation_open": self._obligations,
             "obligation_close": self._obligations,
             "focus_set": self._focuses,
@@ -175,12 +179,23 @@ class _Work:
 
         def plan(batch: Batch) -> None:
             self._settle(batch, projection_id, whole)
-            for node in nodes:
-                if node["id"] in refs:
-                    more = {"projection": "applied", "package_ref": refs[node["id"]]}
-                    batch.add("nodes", node["id"], own(node) | more)
+            _name_nodes(batch, nodes, refs)
 
         self._session.act(plan)
+
+    def _sources(self, items: list[Item]) -> None:
+        """Papers and chains, each from the response that it was accepted by."""
+        for projection_id, found in items:
+            source = sources.source(self._session, found)
+            outcome = self._ask(lambda: self._port.materialise(source))  # noqa: B023
+            refs = sources.refs(self._session.look, source, outcome)
+            nodes = self._session.nodes(refs)
+
+            def plan(batch: Batch) -> None:
+                self._settle(batch, projection_id, outcome)  # noqa: B023
+                _name_nodes(batch, nodes, refs)  # noqa: B023
+
+            self._session.act(plan)
 
     def _obligations(self, items: list[Item]) -> None:
         read = self._session.look
@@ -286,6 +301,14 @@ def _target(read: Read, obligation: Record) -> str | None:
 
 def _not_there(node_id: str) -> Failure:
     return Failure("target_unknown", f"{node_id} is in no package yet", retryable=True)
+
+
+def _name_nodes(batch: Batch, nodes: Iterable[Record], refs: Mapping[str, str]) -> None:
+    """Record what Gaia calls each node, where it has no other name there yet."""
+    for node in nodes:
+        if node["id"] in refs and "package_ref" not in node:
+            more = {"projection": "applied", "package_ref": refs[node["id"]]}
+            batch.add("nodes", node["id"], own(node) | more)
 
 
 def _name_obligation(batch: Batch, found: Record, outcome: Outcome) -> None:

@@ -116,7 +116,8 @@ class _Step:
         for link in delta.links:
             self._link(link, origin)
         new = self.counts["new"] - new_before
-        self.records.append(calls.frontier(payload, delta, origin, self._known, new))
+        whole = [self._source(kind, source_key) for kind, source_key in delta.sources]
+        self.records.append(calls.frontier(payload, delta, origin, self._known, new, whole))
         self.counts["responses"] += 1
         self.counts["failed"] += delta.code != 0
         self.counts["hits"] += len(delta.hits)
@@ -183,6 +184,11 @@ class _Step:
             if fresh or not self._known.is_written("edges", edge_id):
                 self._edge(edge_id, "in_paper", node_id, paper_id, origin)
 
+    def _source(self, kind: str, source_key: str) -> str:
+        """The id of a node that the response named."""
+        paper = self._known.paper(source_key) if kind == "paper" else None
+        return paper.id if paper else self._known.node_id(kind, source_key)
+
     def _paper(self, paper_key: str, fields: Fields, origin: Origin) -> str:
         """The paper's id. One known by its key alone is revised once its title or DOI comes."""
         known = self._known.paper(paper_key)
@@ -233,6 +239,8 @@ class _Step:
 def _as_node(hit: Hit, node_id: str) -> Record:
     """A repeat in the shape of a node; the node itself stays as it is."""
     fields = {"id": node_id, "bucket_ids": hit.bucket_ids} | hit.node
+    if hit.source_key is not None:
+        fields["source_key"] = hit.source_key
     return fields | {"paper_key": hit.paper_keys[0]} if hit.paper_keys else fields
 
 

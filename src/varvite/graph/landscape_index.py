@@ -11,6 +11,8 @@ from varvite.session.kind import Read
 
 SEEN_SOURCE, PAPER, PACKAGE_REF, NODE = "seen_source", "paper", "package_ref", "node"
 CALL, SUBMISSION, TOTAL = "call", "submission", "total"
+WHOLE = "whole_source"
+"""The last response that has a source whole, by the source's node id."""
 TOTAL_KEY = "all"
 UNSEEN: tuple[int, None, list[str]] = (0, None, [])
 """The state of a node that was never a hit: sightings, best rank, papers it was seen in."""
@@ -55,6 +57,10 @@ def _call(frontier: Record, _read: Read) -> bytes:
     return orjson.dumps((frontier["id"], frontier.get("attempt", 1), frontier.get("dedup_key")))
 
 
+def _response(call: Record, _read: Read) -> bytes:
+    return bytes(call["response_id"], "ascii")
+
+
 def _field(name: str) -> Callable[[Record], Iterable[str]]:
     return lambda record: (record[name],) if record.get(name) is not None else ()
 
@@ -72,6 +78,7 @@ TABLES = (
     Table(NODE, "nodes", lambda n: (n["id"],) if n["node_kind"] != "paper" else (), _state),
     Table(NODE, "sightings", _field("node_id"), _seen),
     Table(CALL, "frontier", lambda f: (f["id"], *_field("dedup_key")(f)), _call),
+    Table(WHOLE, "frontier", lambda f: f.get("source_ids") or (), _response),
     Table(
         SUBMISSION,
         "events",

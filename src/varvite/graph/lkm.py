@@ -2,7 +2,8 @@
 
 Shapes known: a search (`data.variables`), the evidence of a claim
 (`data.evidence_chains[].factors[]`), the reasoning behind it
-(`data.reasoning_chains[].graph`), a list of papers alone, and a failure
+(`data.reasoning_chains[].graph`), a list of papers alone, each with its graph or
+without (`data.papers[].graph`, the paper itself then in `paper`), and a failure
 (`code` other than 0). Fields that are not read here stay in the raw text.
 """
 
@@ -59,7 +60,8 @@ def _success(payload: Object, index: str, trace_id: str | None) -> Delta:
         for rank, variable in enumerate(objects(data, "variables", "$.data"), 1)
     ]
     named, links = chains.read(data, index)
-    return Delta(_item_kind(data), 0, None, trace_id, None, hits, papers, named, links)
+    sources = chains.sources(data, index, links)
+    return Delta(_item_kind(data), 0, None, trace_id, None, hits, papers, named, links, sources)
 
 
 def _item_kind(data: Object) -> ItemKind:
@@ -103,7 +105,12 @@ def _papers(data: Object, index: str) -> dict[str, Fields]:
     return dict(_keyed_paper(name, paper, index) for name, paper in papers.items())
 
 
-def _listed_paper(paper: Object, path: str, index: str) -> tuple[str, Fields]:
+def _listed_paper(listed: Object, path: str, index: str) -> tuple[str, Fields]:
+    paper = mapping(listed, "paper", path)
+    if paper is None:
+        paper = listed
+    else:
+        path = f"{path}.paper"
     return source_key(index, "paper", bare_id(key(paper, "id", path))), _paper_fields(paper, path)
 
 

@@ -13,15 +13,16 @@ import orjson
 from varvite import ids
 from varvite.errors import RecordNotFoundError, StateConflictError
 from varvite.graph.batch import Batch
+from varvite.graph.landscape_index import NODE, WHOLE
 from varvite.graph.lane import Lane
-from varvite.graph.port import SHARD_CLAIMS_MAX
+from varvite.graph.port import SHARD_CLAIMS_MAX, Whole
 from varvite.graph.table import Record, Spread, Table, kept, listed, state
 from varvite.session.kind import Read
 
 PROJECTION, BEGUN, ALL = "projection", "projection_begun", "all"
 NODE_PROJECTION, SHARD, OPEN_IN_GAIA = "node_projection", "shard", "obligations_in_gaia"
 PLANNED, RETRY = "planned", "retry"
-NODE = "node"
+MATERIALISE = "materialise"
 ATTEMPTS_MAX = 5
 OPEN_IN_GAIA_MAX = 256
 """Open obligations that Gaia's inquiry state is given; the others stay with the session."""
@@ -99,6 +100,29 @@ def accept_known(batch: Batch, node_ids: Sequence[str]) -> list[str]:
         if not node_id.startswith("variable_") or batch.read(NODE, node_id) is None:
             raise RecordNotFoundError(f"no variable {node_id[:80]!r}")
     return accept(batch, node_ids)
+
+
+def accept_whole(batch: Batch, kind: Whole, node_id: str) -> str | None:
+    """Plan a paper with its graph, or a claim with its chains; returns the projection.
+
+    None where it is planned or there already. One that failed for good is planned again
+    once another response has it. Four reads.
+
+    Raises:
+        RecordNotFoundError: no response has it whole.
+    """
+    stored = batch.read(WHOLE, node_id)
+    if stored is None:
+        what = "the graph of paper" if kind == "paper" else "the chains of claim"
+        raise RecordNotFoundError(
+            f"no response has {what} {node_id[:80]!r}", hint="ask for it, and submit the answer"
+        )
+    response_id = stored.decode()
+    before = state(batch.read, NODE_PROJECTION, _whole_key(kind, node_id))
+    if before and (before["waits"] or before["response_id"] == response_id):
+        return None
+    payload = {"kind": kind, "response_id": response_id}
+    return plan(batch, MATERIALISE, node_id, payload, rev=f"{kind}:{response_id}")
 
 
 def shard(read: Read) -> tuple[int, int]:
@@ -193,13 +217,23 @@ def _is_planned(read: Read, node_id: str) -> bool:
     return found is not None and found["state"] != "abandoned"
 
 
-def _nodes(projection: Record, _read: Read) -> Iterable[tuple[str, bytes]]:
-    if projection["kind"] != "add_package":
-        return
-    refs = (projection.get("result") or {}).get("refs", {})
-    for node_id in projection["payload"]["node_ids"]:
-        value = {"state": projection["state"], "ref": refs.get(node_id)}
-        yield node_id, orjson.dumps(value)
+def _nodes(projection: Record, read: Read) -> Iterable[tuple[str, bytes]]:
+    """A ref that a node has stays, wherever else the node comes to lie."""
+    payload = projection["payload"]
+    if projection["kind"] == MATERIALISE:
+        gone = projection["state"] in {"failed", "abandoned"} and not projection.get("retryable")
+        value = {"waits": not gone, "response_id": payload["response_id"]}
+        yield _whole_key(payload["kind"], projection["subject_id"]), orjson.dumps(value)
+    if projection["kind"] == "add_package":
+        refs = (projection.get("result") or {}).get("refs", {})
+        for node_id in payload["node_ids"]:
+            ref = package_ref(read, node_id) or refs.get(node_id)
+            yield node_id, orjson.dumps({"state": projection["state"], "ref": ref})
+
+
+def _whole_key(kind: str, node_id: str) -> str:
+    """Beside the node's own key: a claim may stand in a shard, and with its chains."""
+    return f"{kind}:{node_id}"
 
 
 def _given(node: Record, _read: Read) -> Iterable[tuple[str, bytes]]:

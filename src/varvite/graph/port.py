@@ -17,6 +17,8 @@ SHARD_CLAIMS_MAX = 250
 
 ValueType = Literal["claim", "question", "note"]
 Pattern = Literal["equal", "contradict", "exclusive"]
+Whole = Literal["paper", "chain"]
+"""A paper with its graph, or a claim with the chains that lead to it."""
 Verb = Literal["contradict", "equal", "exclusive", "derive", "infer", "depends_on"]
 
 
@@ -63,6 +65,19 @@ class SourceNode(NamedTuple):
     content: str
     title: str | None = None
     metadata: dict[str, Any] = {}  # noqa: RUF012
+
+
+class Source(NamedTuple):
+    """A provider's answer that has something whole. payload: its text, as it came.
+
+    source_id: the provider's id of the paper, or of the claim.
+    """
+
+    node_id: str
+    kind: Whole
+    index_id: str
+    source_id: str
+    payload: str
 
 
 class OpenObligation(NamedTuple):
@@ -178,6 +193,12 @@ class GaiaPort(Protocol):
         last. An outcome's result has `package_ref`.
         """
 
+    def materialise(self, source: Source) -> Outcome:
+        """Make a source package of a provider's answer, and it a dependency of the target.
+
+        The result has `package`, and `refs`: package refs by the provider's ids.
+        """
+
     def add_package(self, path: str) -> Outcome:
         """Make a local package a dependency of the target; again is no failure."""
 
@@ -221,6 +242,9 @@ class NoGaia:
 
     def add_source_shard(self, shard: str, nodes: Sequence[SourceNode]) -> list[Outcome]:  # noqa: ARG002
         return [Outcome(node.node_id, self.FAILURE) for node in nodes]
+
+    def materialise(self, source: Source) -> Outcome:
+        return Outcome(source.node_id, self.FAILURE)
 
     def add_package(self, path: str) -> Outcome:
         return Outcome(path, self.FAILURE)

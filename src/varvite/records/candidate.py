@@ -111,6 +111,7 @@ class Projection(TypedDict, total=False):
     kind: Required[
         Literal[
             "add_package",
+            "materialise",
             "obligation_open",
             "obligation_close",
             "focus_set",

@@ -74,6 +74,7 @@ class Frontier(TypedDict, total=False):
     dedup_key: what a call and its retries have in common.
     code, message: the provider's, 0 when done.
     hits, new_nodes: of the response; new_nodes counts variables never seen as a hit before.
+    source_ids: nodes that the response has whole: papers with their graph, claims with chains.
     lease_until, lease_step: the time and the step at which a lease ends, whichever is first.
     lane, place: where it waits: calls of one lane are leased in the order of their places.
     """
@@ -97,6 +98,7 @@ class Frontier(TypedDict, total=False):
     trace_id: str | None
     hits: Int | None
     new_nodes: Int | None
+    source_ids: list[str]
 
 
 @with_config(CONFIG)

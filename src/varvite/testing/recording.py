@@ -3,25 +3,11 @@
 It keeps the port's promise: what is asked again is there already, and nothing is made twice.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from varvite.graph.port import (
-    Check,
-    ClosedObligation,
-    Demotion,
-    Failure,
-    FocusSet,
-    Gate,
-    Hypothesis,
-    OpenObligation,
-    Outcome,
-    Package,
-    Probe,
-    Promotion,
-    Relation,
-    SourceNode,
-)
+from varvite.graph import port
 
 
 class CrashError(Exception):
@@ -37,79 +23,99 @@ class RecordingGaia:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.made: dict[str, Any] = {}
-        self.failures: dict[str, Failure] = {}
+        self.failures: dict[str, port.Failure] = {}
         self.crash_at: str | None = None
         self.sound = True
 
-    def probe(self) -> Probe:
-        return Probe("0", "ir-v1")
+    def probe(self) -> port.Probe:
+        return port.Probe("0", "ir-v1")
 
-    def open_package(self, path: str) -> Package:
-        return Package(path, "field-gaia", "field", "field")
+    def open_package(self, path: str) -> port.Package:
+        return port.Package(path, "field-gaia", "field", "field")
 
-    def add_source_shard(self, shard: str, nodes: Sequence[SourceNode]) -> list[Outcome]:
+    def add_source_shard(self, shard: str, nodes: Sequence[port.SourceNode]) -> list[port.Outcome]:
         made = [
             self._make(one.node_id, one, package_ref=f"field:{shard}::{one.label}") for one in nodes
         ]
         return self._done("add_source_shard", made)
 
-    def add_package(self, path: str) -> Outcome:
+    def materialise(self, source: port.Source) -> port.Outcome:
+        """Every claim that the payload names becomes one, called by its provider's id."""
+        package = f"source-{source.source_id}"
+        refs = {one: f"lkm:{package}::{one}" for one in _names(json.loads(source.payload))}
+        made = self._make(f"{source.kind} {source.node_id}", source, package=package, refs=refs)
+        return self._done("materialise", [made._replace(id=source.node_id)])[0]
+
+    def add_package(self, path: str) -> port.Outcome:
         return self._done("add_package", [self._make(path, path)])[0]
 
     def sync_obligations(
-        self, opened: Sequence[OpenObligation], closed: Sequence[ClosedObligation]
-    ) -> list[Outcome]:
+        self, opened: Sequence[port.OpenObligation], closed: Sequence[port.ClosedObligation]
+    ) -> list[port.Outcome]:
         made = [
             self._make(one.obligation_id, one, qid=f"oblig_{place}")
             for place, one in enumerate(opened)
         ]
         for one in closed:
             self.made.pop(one.obligation_id, None)
-            made.append(Outcome(one.obligation_id))
+            made.append(port.Outcome(one.obligation_id))
         return self._done("sync_obligations", made)
 
-    def set_focus(self, focus: FocusSet) -> Outcome:
+    def set_focus(self, focus: port.FocusSet) -> port.Outcome:
         return self._done("set_focus", [self._make(focus.focus_id, focus)])[0]
 
-    def add_hypotheses(self, hypotheses: Sequence[Hypothesis]) -> list[Outcome]:
+    def add_hypotheses(self, hypotheses: Sequence[port.Hypothesis]) -> list[port.Outcome]:
         made = [self._make(one.hypothesis_id, one) for one in hypotheses]
         return self._done("add_hypotheses", made)
 
-    def write_candidates(self, relations: Sequence[Relation]) -> list[Outcome]:
+    def write_candidates(self, relations: Sequence[port.Relation]) -> list[port.Outcome]:
         made = [
             self._make(one.candidate_id, one, scaffold_qid=f"field::{one.label}")
             for one in relations
         ]
         return self._done("write_candidates", made)
 
-    def promote(self, promotion: Promotion) -> Gate:
+    def promote(self, promotion: port.Promotion) -> port.Gate:
         found = self._make(promotion.decision_id, promotion)
         return self._gate("promote", found)
 
-    def demote(self, demotion: Demotion) -> Gate:
+    def demote(self, demotion: port.Demotion) -> port.Gate:
         self.made.pop(demotion.supersedes, None)
         return self._gate("demote", self._make(demotion.decision_id, demotion))
 
-    def check(self, *, full: bool = False) -> Check:
+    def check(self, *, full: bool = False) -> port.Check:
         self.calls.append(f"check {full}")
-        return Check(ok=self.sound, knowledge=len(self.made))
+        return port.Check(ok=self.sound, knowledge=len(self.made))
 
-    def _gate(self, name: str, found: Outcome) -> Gate:
+    def _gate(self, name: str, found: port.Outcome) -> port.Gate:
         self._done(name, [found])
         if found.failure is not None:
-            return Gate("rolled_back", found.failure, ir_hash_before="a")
-        return Gate("applied", already=found.already, ir_hash_before="a", ir_hash_after="b")
+            return port.Gate("rolled_back", found.failure, ir_hash_before="a")
+        return port.Gate("applied", already=found.already, ir_hash_before="a", ir_hash_after="b")
 
-    def _make(self, own: str, thing: Any, **result: str) -> Outcome:
+    def _make(self, own: str, thing: Any, **result: Any) -> port.Outcome:
         if own in self.failures:
-            return Outcome(own, self.failures[own])
+            return port.Outcome(own, self.failures[own])
         already = own in self.made
         self.made[own] = thing
-        return Outcome(own, already=already, result=result)
+        return port.Outcome(own, already=already, result=result)
 
-    def _done(self, name: str, outcomes: list[Outcome]) -> list[Outcome]:
+    def _done(self, name: str, outcomes: list[port.Outcome]) -> list[port.Outcome]:
         self.calls.append(name)
         if self.crash_at == name:
             self.crash_at = None
             raise CrashError(name)
         return outcomes
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The ids of claims anywhere in a payload."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _names(one)
+    elif isinstance(value, dict):
+        name = value.get("global_id") or value.get("id")
+        if isinstance(name, str) and "content" in value:
+            yield name
+        for one in value.values():
+            yield from _names(one)

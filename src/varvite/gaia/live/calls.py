@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from . import checking, dependencies, gate, inquiry, lkm, probing, relations, shards
+from . import checking, dependencies, gate, inquiry, lkm, probing, relations, shards, sources
 from .cost import Meter, cpu_s
 
 CALLS: dict[str, Callable[..., Any]] = {
@@ -19,7 +19,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "demote": gate.demote,
     "check": checking.check,
     "fetch": lkm.fetch,
-    "materialise": lkm.materialise,
+    "materialise": sources.materialise,
 }
 
 

@@ -15,10 +15,10 @@ from .building import build, refuse_broken, sift
 from .cost import Meter
 from .faults import METADATA_KEY, Answer, Fault, applied, failed, is_ours, refuse
 from .package import PACKAGES, Package, open_package
+from .publishing import is_stale, publish
 
 CLAIMS_MAX = 250
 NAMESPACE = "varvite"
-_LAST = os.path.join(".gaia", "ir_hash")
 _KINDS = ("claim", "question", "note")
 _HEAD = '''"""What a research session accepted, by the ids of its nodes."""
 
@@ -111,7 +111,7 @@ def _append(
 ) -> list[Node]:
     """Build what the shard will be somewhere else, then let it take the shard's place."""
     before = files.read(_module(shard.source))
-    if not new and (before is None or not _is_stale(shard)):
+    if not new and (before is None or not is_stale(shard.root)):
         return []
     with tempfile.TemporaryDirectory() as folder:
         staged = _staged(shard, folder)
@@ -130,7 +130,7 @@ def _append(
         if not new:
             attempt([])
         if good or not new:
-            _publish(staged, shard)
+            publish(staged.root, shard.root)
     answers.update((node["node_id"], failed(node["node_id"], fault)) for node, fault in bad)
     return good
 
@@ -141,32 +141,6 @@ def _staged(shard: Package, folder: str) -> Package:
     )
     source = os.path.join(folder, "src", shard.import_name)
     return Package(folder, shard.name, shard.import_name, shard.namespace, source)
-
-
-def _publish(staged: Package, shard: Package) -> None:
-    """The source, then what was compiled, and its hash last: one that is older is stale."""
-    if files.read(shard.pyproject) is None:
-        _copy("pyproject.toml", staged, shard)
-    _copy(os.path.relpath(_module(staged.source), staged.root), staged, shard)
-    compiled = [
-        os.path.relpath(os.path.join(parent, name), staged.root)
-        for parent, _, names in os.walk(os.path.join(staged.root, ".gaia"))
-        for name in names
-    ]
-    for relative in sorted(compiled, key=lambda one: (one == _LAST, one)):
-        _copy(relative, staged, shard)
-
-
-def _copy(relative: str, staged: Package, shard: Package) -> None:
-    data = files.read(os.path.join(staged.root, relative)) or b""
-    files.replace(os.path.join(shard.root, relative), data)
-
-
-def _is_stale(shard: Package) -> bool:
-    last = os.path.join(shard.root, _LAST)
-    if not os.path.exists(last):
-        return True
-    return os.stat(last).st_mtime_ns < os.stat(_module(shard.source)).st_mtime_ns
 
 
 def _text(nodes: Sequence[Node]) -> str:
