@@ -214,6 +214,7 @@ class Store:
         *,
         only: str | None = None,
         create: bool = True,
+        title: str = "",
         wait_s: float = 0,
     ) -> "list[FusionReport]":
         """Take over what is new in Fusion's SQLite tables, each session into one of ours.
@@ -227,7 +228,7 @@ class Store:
         """
         from varvite.exchange import fusion
 
-        options: dict[str, Any] = {"create": create, "wait_s": wait_s}
+        options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
         return fusion.import_sessions(self, path, session_id=session_id, only=only, **options)
 
     def _writer(

@@ -29,3 +29,58 @@ def test_only_an_experiment_session_can_be_exported(searched):
     error = searched.refused(2, "experiment", "export", "s", "--as", "pi")
 
     assert error["code"] == "invalid_input"
+
+
+def test_a_table_is_imported_once_and_then_only_what_is_new(varvite, tmp_path):
+    file = tmp_path / "runs.txt"
+    file.write_text("acc\tverdict\n0.5\tkeep\n0.7\tkept\n")
+    arguments = ("experiment", "import", file, "--session", "e")
+    columns = ("--columns", "metric=acc,status=verdict", "--statuses", "kept=keep")
+    named = ("--metric", "accuracy", "--direction", "maximize")
+
+    first = varvite.json(*arguments, "--create", *columns, *named)
+    file.write_text(file.read_text() + "0.9\tkept\nbad\tkept\n")
+    grown = varvite.json(*arguments, *columns, *named)
+
+    assert (first["imported"], grown["imported"]) == (3, 1)
+    assert [one["line"] for one in grown["quarantined"]] == [5]
+    found = varvite.json("experiment", "status", "e")
+    assert (found["best"]["metric"], found["definition"]["metric_name"]) == (0.9, "accuracy")
+
+
+def test_a_table_without_its_columns_is_refused_with_its_place(varvite, tmp_path):
+    file = tmp_path / "results.tsv"
+    file.write_text("a\tb\n1\t2\n")
+
+    error = varvite.refused(2, "experiment", "import", file, "--session", "e", "--create")
+
+    assert (error["code"], error["line"]) == ("malformed_input", 1)
+
+
+def test_fusions_sessions_are_imported_under_their_own_ids(experimented, tmp_path):
+    file = tmp_path / "fusion.sqlite"
+    experimented.json("experiment", "export", "e", "--as", "fusion", "--output", file)
+    other = type(experimented)(tmp_path / "other")
+
+    (report,) = other.json("experiment", "import", file, "--create")
+    (again,) = other.json("experiment", "import", file, "--session", "e", "--only", "e")
+
+    assert (report["session_id"], report["fusion_id"], report["imported"]) == ("e", "e", 4)
+    assert again["imported"] == 0
+    assert other.json("experiment", "status", "e")["best"]["metric"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--session", "e", "--create", "--as", "pi", "--columns", "metric=a"],
+        ["--session", "e", "--create", "--as", "tsv", "--columns", "metric"],
+    ],
+)
+def test_options_that_do_not_fit_the_log_are_refused(varvite, tmp_path, arguments):
+    (tmp_path / "log").write_text("{}\n")
+
+    assert (
+        varvite.refused(2, "experiment", "import", tmp_path / "log", *arguments)["code"] == "usage"
+    )

@@ -7,6 +7,7 @@ import pytest
 import varvite
 from varvite.adapters.pi_line import as_pi
 from varvite.adapters.pi_log import PiLog
+from varvite.adapters.tsv_log import TsvLog
 from varvite.errors import InputError, SessionNotFoundError
 
 
@@ -274,6 +275,20 @@ def test_a_failed_export_leaves_the_old_file_and_nothing_else(store, tmp_path):
 
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["log"]
     assert (tmp_path / "out" / "log").read_bytes() == b"old"
+
+
+def test_a_table_that_was_imported_comes_out_as_a_log_of_pis(store, tmp_path):
+    path = tmp_path / "results.tsv"
+    path.write_text("commit\tacc\tstatus\nab\t0.5\tkeep\ncd\tbad\tkeep\n")
+    with store.experiment("e", create=True) as session:
+        columns = {"commit": "commit", "metric": "acc", "status": "status"}
+        session.import_log(TsvLog(path, columns, direction="maximize"))
+
+    config, run, aside = exported(store, tmp_path).splitlines()
+
+    assert json.loads(config)["bestDirection"] == "higher"
+    assert (json.loads(run)["metric"], json.loads(run)["commit"]) == (0.5, "ab")
+    assert aside == b"cd\tbad\tkeep"
 
 
 FUSION = """

@@ -21,7 +21,6 @@ from varvite.errors import BusyError, InputError, NotFoundError
 from varvite.records.foreign import Defaulted, LogBatch, LogCursor
 
 BATCH_RECORDS = 1000
-MAGIC = b"SQLite format 3\0"
 _COLUMNS = ("id", "sessionId", "segment", "seq", "type", "payload", "createdAt")
 _ROWS = f"""
 select rowid as "rowid", {", ".join(f'"{name}"' for name in _COLUMNS)} from {RECORDS}

@@ -146,7 +146,7 @@ def _run(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
         "commit": _text(entry, "commit", defaults, "null"),
         "description": _text(entry, "description", defaults, "null"),
         "confidence": measured(entry.get("confidence"))[0],
-        "logged_at": _moment(entry, defaults),
+        "logged_at": moment(entry, defaults),
     }
 
 
@@ -175,7 +175,7 @@ def _metrics(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, float
     return kept
 
 
-def _moment(entry: dict[str, Any], defaults: dict[str, str]) -> str | None:
+def moment(entry: dict[str, Any], defaults: dict[str, str]) -> str | None:
     number = measured(entry.get("timestamp"))[0]
     if number is None or number <= 0:
         defaults["timestamp"] = "null"

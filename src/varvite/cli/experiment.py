@@ -1,8 +1,8 @@
-"""`varvite experiment`: configure, loop, append, follow a foreign log, see where it stands."""
+"""`varvite experiment`: configure, loop, append, exchange, see where it stands."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from varvite.cli.lazy import LazyGroup
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
 from varvite.errors import InputError, MalformedInputError, SessionExistsError
-
-if TYPE_CHECKING:
-    from varvite.experiment.importing import ImportReport
 
 _HERE = "varvite.cli.experiment"
 _DIRECTIONS = ("minimize", "maximize")
@@ -27,8 +24,9 @@ _DIRECTIONS = ("minimize", "maximize")
         "log": "varvite.cli.loop:log",
         "brief": "varvite.cli.loop:brief",
         "finalize": "varvite.cli.finalize:finalize",
+        "split": "varvite.cli.finalize:split",
         "append": f"{_HERE}:append",
-        "import": f"{_HERE}:import_log",
+        "import": "varvite.cli.exchange:import_log",
         "export": "varvite.cli.exchange:export",
         "status": f"{_HERE}:status",
     },
@@ -126,53 +124,6 @@ def _object(value: Any, file: str, line: int) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedInputError(f"{file}:{line}: not an object", file=file, line=line)
     return value
-
-
-@click.command(name="import", cls=Verb)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--session", "session_id", required=True, metavar="SESSION")
-@click.option("--create", is_flag=True, help="Make the session where there is none.")
-@click.option("--title", default="", help="Title of a session that is made.")
-@click.option("--source", help="The log's name in the session.  [default: the file's name]")
-@click.option(
-    "--closed", is_flag=True, help="Nobody writes to it any more: its last line needs no newline."
-)
-@wait_option
-@pass_settings
-def import_log(
-    settings: Settings,
-    *,
-    file: str,
-    session_id: str,
-    create: bool,
-    title: str,
-    source: str | None,
-    closed: bool,
-    wait_s: float,
-) -> None:
-    """Take over what is new in a pi-autoresearch log."""
-    from varvite.adapters.pi_log import PiLog
-
-    store, log = settings.open(), PiLog(file, source=source, closed=closed)
-    options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
-    with store.experiment(session_id, **options) as session:
-        note_recovered(settings, session.recovered)
-        report = session.import_log(log)
-        _note_quarantined(settings, report)
-        show(settings, Answer.one({"session_id": session_id} | _report(report)))
-
-
-def _report(report: "ImportReport") -> dict[str, Any]:
-    """The report, its lists in full."""
-    values = asdict(report)
-    for name in ("quarantined", "defaulted"):
-        values[name] = [one._asdict() for one in getattr(report, name)]
-    return values
-
-
-def _note_quarantined(settings: Settings, report: "ImportReport") -> None:
-    if report.quarantined:
-        settings.note(f"{len(report.quarantined)} lines could not be read and are kept as they are")
 
 
 @click.command(cls=Verb)

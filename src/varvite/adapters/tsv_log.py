@@ -1,0 +1,128 @@
+"""A table of results in tab separated lines, such as karpathy's results.tsv, read in batches.
+
+Which column says what is told by name, or by number where the table has no header.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from varvite.adapters import quarantine
+from varvite.adapters.lines import Line, LineSplitter, OpenLog, opened, resumed
+from varvite.adapters.tsv_line import Table, cells, table
+from varvite.disk.files import Files
+from varvite.records.foreign import Defaulted, LogBatch, LogCursor
+
+BATCH_RECORDS = 1000
+WRITER = "tsv"
+
+
+class TsvLog:
+    """A table as a session can follow it; see `ForeignLog`.
+
+    columns: what is said to the column that says it, a name or a number from 1: `metric`,
+    `status`, `commit`, `description`, `run`, `timestamp`, and `metrics.NAME`. Without any,
+    those of karpathy's results.tsv. statuses: words of the table to words of ours.
+    metric_name: that of the metric's column unless given. See `PiLog` for the others.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        columns: Mapping[str, str | int] | None = None,
+        *,
+        metric_name: str | None = None,
+        metric_unit: str = "",
+        direction: str = "minimize",
+        statuses: Mapping[str, str] | None = None,
+        source: str | None = None,
+        closed: bool = False,
+        files: Files | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.source = source or os.path.basename(self.path)
+        self._columns = dict(columns or {})
+        self._statuses = dict(statuses or {})
+        self._measures = {"metric_unit": metric_unit, "direction": direction}
+        self._metric_name = metric_name
+        self._closed = closed
+        self._files = files or Files()
+
+    def read(self, after: LogCursor | None) -> Iterator[LogBatch]:
+        """The lines after a cursor. Reads the first one and the bytes before it too.
+
+        Raises:
+            NotFoundError, InputError, LimitError: .file
+            MalformedInputError: .file .line, of a table that has not the columns.
+        """
+        with opened(self.path, self._files) as log:
+            first = self._first(log)
+            splitter = resumed(log, self.source, after)
+            if first is None:
+                yield LogBatch(splitter.cursor, unfinished=splitter.unfinished)
+                return
+            found = table(first, self.source, self._columns, self._statuses)
+            lines = self._lines(log.chunks(splitter.cursor.offset), splitter)
+            yield from self._batches(lines, splitter, found, first.number)
+
+    def _first(self, log: OpenLog) -> Line | None:
+        """The first line that is not blank."""
+        lines = self._lines(log.chunks(0), LineSplitter(self.source))
+        return next((line for line in lines if line.data.strip()), None)
+
+    def _lines(self, chunks: Iterable[bytes], splitter: LineSplitter) -> Iterator[Line]:
+        yield from splitter.lines(chunks)
+        if self._closed:
+            yield from splitter.last()
+
+    def _batches(
+        self, lines: Iterable[Line], splitter: LineSplitter, found: Table, first: int
+    ) -> Iterator[LogBatch]:
+        batch = LogBatch(splitter.cursor)
+        for line in lines:
+            if line.number == first:
+                batch.records.append(self._config(line, splitter, found))
+            if line.data.strip() and not (found.header and line.number == first):
+                _add(line, splitter, found, batch)
+            if len(batch.records) >= BATCH_RECORDS:
+                batch.cursor = splitter.cursor
+                yield batch
+                batch = LogBatch(splitter.cursor)
+        batch.cursor, batch.unfinished = splitter.cursor, splitter.unfinished
+        yield batch
+
+    def _config(self, line: Line, splitter: LineSplitter, found: Table) -> dict[str, Any]:
+        """What the table measures; its header, where it has one, is the record's line."""
+        header = {"payload": {"columns": found.names}, "raw": line.data.decode()}
+        return {
+            "stream": "records",
+            "type": "config",
+            "metric_name": self._metric_name or found.metric_name,
+            **self._measures,
+            "writer": WRITER,
+            "source": splitter.source,
+            "source_line": line.number if found.header else None,
+            "generation": splitter.generation,
+            **(header if found.header else {}),
+        }
+
+
+def _add(line: Line, splitter: LineSplitter, found: Table, batch: LogBatch) -> None:
+    where = {
+        "source": splitter.source,
+        "source_line": line.number,
+        "generation": splitter.generation,
+    }
+    defaults: dict[str, str] = {}
+    try:
+        record = found.run(cells(line), f"{splitter.source}:{line.number}", defaults)
+        record |= {"raw": line.data.decode(), "writer": WRITER} | where
+        if quarantine.too_long(record, line.data):
+            raise quarantine.UnreadableError("too_long", "a record over the limit")  # noqa: TRY301
+    except quarantine.UnreadableError as fault:
+        records, entry = quarantine.kept(line, fault, where)
+        batch.records += records
+        batch.quarantined.append(entry)
+    else:
+        batch.records.append(record)
+        batch.defaulted += [Defaulted(line.number, *one) for one in defaults.items()]
