@@ -1,28 +1,12 @@
-"""What no durable store can beat: one write and one fdatasync of the same bytes."""
+"""The floor of an append, as cases to be measured beside it."""
 
-import os
 from collections.abc import Callable
-from typing import Self
 
 from benchmarks.measuring import Case, Spent
+from varvite.bench import floor
 
 
-class Floor:
-    """A growing file beside the store."""
-
-    def __init__(self, folder: str) -> None:
-        self._fd = os.open(f"{folder}/floor", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
-
-    def write(self, data: bytes) -> None:
-        os.write(self._fd, data)
-        os.fdatasync(self._fd)
-
+class Floor(floor.Floor):
     def cases(self, block: Callable[[], bytes]) -> list[Case]:
         """The floor twice: what lies between the two is noise."""
         return [Case(name, self.write, block) for name in ("floor", "floor again")]

@@ -2,16 +2,13 @@
 
 import json
 import os
-import platform
-import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
 
 from benchmarks.measuring import Spent
-
-PACKAGES = ("varvite", "duckdb", "pyarrow", "rocksdict", "orjson", "pydantic")
+from varvite.bench.machine import machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +104,5 @@ def _number(value: float) -> str:
 def document(rows: Iterable[Row]) -> str:
     """The rows with the machine and the versions, as JSON."""
     found = [row.values() for row in rows]
-    machine = {
-        "system": platform.platform(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg(),
-        "python": sys.version.split()[0],
-    }
-    versions = {name: version(name) for name in PACKAGES}
-    return json.dumps({"machine": machine, "versions": versions, "rows": found}, indent=1)
+    where = machine(tempfile.gettempdir()).as_dict() | {"load": os.getloadavg()}
+    return json.dumps({"machine": where, "rows": found}, indent=1)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import varvite
+from varvite.bench.seeding import copy
 from varvite.store import Store
 from varvite.testing import growing
 
@@ -17,7 +18,6 @@ GROW: dict[str, Callable[[Store, str, int], None]] = {
     "experiment": growing.experiment,
     "revised": growing.revised,
 }
-_NEVER_CHANGED = (".sst", ".parquet", ".zst")
 
 
 def default_folder() -> str:
@@ -45,7 +45,7 @@ def seeded(plan: Plan, kind: str, records: int, *, compacted: bool = False) -> s
         with scratch(plan) as folder:
             made = f"{folder}/store"
             if compacted:
-                _copy(seeded(plan, kind, records), made)
+                copy(seeded(plan, kind, records), made)
                 varvite.open(made).compact()
             else:
                 GROW[kind](varvite.open(made), SESSION, records)
@@ -66,7 +66,7 @@ def copied(plan: Plan, kind: str, records: int, *, compacted: bool = False) -> I
     """A copy of a seeded store, for the length of the block."""
     source = seeded(plan, kind, records, compacted=compacted)
     with scratch(plan) as folder:
-        _copy(source, f"{folder}/store")
+        copy(source, f"{folder}/store")
         yield f"{folder}/store"
 
 
@@ -75,15 +75,3 @@ def scratch(plan: Plan) -> Iterator[str]:
     os.makedirs(plan.folder, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=plan.folder, prefix="scratch-") as folder:
         yield folder
-
-
-def _copy(source: str, target: str) -> None:
-    shutil.copytree(source, target, copy_function=_link_or_copy)
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    sealed = os.path.basename(os.path.dirname(source)) == "journal"
-    if sealed or source.endswith(_NEVER_CHANGED):
-        os.link(source, target)
-    else:
-        shutil.copy2(source, target)

@@ -1,7 +1,6 @@
 """A graph step of 100 hits on histories of any size, against the floor of its own bytes."""
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from itertools import count
 from random import Random
@@ -13,14 +12,13 @@ from benchmarks.floor import Floor, last_block, noise
 from benchmarks.measuring import WARM_UP, Case, interleaved
 from benchmarks.rows import Row
 from benchmarks.seeding import SESSION, Plan
+from varvite.bench.hits import hits as found
 from varvite.graph import payloads
 from varvite.graph.payloads import Payload
 from varvite.samples import words
 
 HITS = 100
-KNOWN_SHARE = 0.6
 BUCKETS, BUCKETS_TOUCHED = 200, 20
-CONTENT_CHARS = 780
 _serial = count(1)
 
 
@@ -69,17 +67,13 @@ def _step(
 
 
 def hits(store: str) -> Payload:
-    """Normalised hits; the known ones lie anywhere in the history."""
+    """Normalised hits, two buckets with each."""
     number = next(_serial)
     rng = Random(number)
-    known, touched = _known(store, rng), rng.sample(range(BUCKETS), BUCKETS_TOUCHED)
+    touched = rng.sample(range(BUCKETS), BUCKETS_TOUCHED)
     made = [
-        {
-            **(next(known) if rng.random() < KNOWN_SHARE else _fresh(rng)),
-            "score": rng.random(),
-            "bucket_ids": [f"bucket_{one}" for one in rng.sample(touched, 2)],
-        }
-        for _ in range(HITS)
+        hit | {"bucket_ids": [f"bucket_{one}" for one in rng.sample(touched, 2)]}
+        for hit in found(f"{store}/{SESSION}/nodes.jsonl", number, HITS)
     ]
     return payloads.from_hits(made, query=words.query(rng), file=f"step_{number}.json")
 
@@ -88,10 +82,9 @@ def lkm(store: str) -> Payload:
     """The same kind of hits as one raw response."""
     number = next(_serial)
     rng = Random(number)
-    known = _known(store, rng)
-    found = [next(known) if rng.random() < KNOWN_SHARE else _fresh(rng) for _ in range(HITS)]
-    papers = {f"paper:{hit['paper']['id']}": hit["paper"] for hit in found}
-    variables = [_variable(hit, rng) for hit in found]
+    made = found(f"{store}/{SESSION}/nodes.jsonl", number, HITS)
+    papers = {f"paper:{hit['paper']['id']}": hit["paper"] for hit in made}
+    variables = [_variable(hit, rng) for hit in made]
     data = {"papers": papers, "variables": variables, "new_claim_likely": True}
     raw = json.dumps({"code": 0, "data": data, "trace_id": f"{rng.getrandbits(64):016x}"})
     return Payload(raw, f"step_{number}.json", query=words.query(rng), call=f"step_{number}.json")
@@ -109,30 +102,3 @@ def _variable(hit: dict[str, Any], rng: Random) -> dict[str, Any]:
         "score": rng.random(),
         "provenance": provenance,
     }
-
-
-def _fresh(rng: Random) -> dict[str, Any]:
-    paper = rng.getrandbits(59)
-    return {
-        "id": f"gcn_{rng.getrandbits(64):016x}",
-        "content": words.prose(rng, CONTENT_CHARS),
-        "paper": {"id": str(paper), "title": words.title(rng), "doi": f"10.1000/bench.{paper}"},
-    }
-
-
-def _known(store: str, rng: Random) -> Iterator[dict[str, Any]]:
-    """Variables with a paper, from random places of the stream file."""
-    path = f"{store}/{SESSION}/nodes.jsonl"
-    size = os.path.getsize(path)
-    with open(path, "rb") as file:
-        while True:
-            file.seek(rng.randrange(size))
-            file.readline()
-            line = file.readline()
-            node = json.loads(line) if line else {}
-            if node.get("node_kind") == "variable" and "paper_key" in node:
-                yield {
-                    "id": node["source_key"].rpartition(":")[2],
-                    "content": node["content"],
-                    "paper": {"id": node["paper_key"].rpartition(":")[2]},
-                }

@@ -4,11 +4,11 @@ They are what appending the same records one by one would have left, but for the
 size of the batches.
 """
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
+from varvite.bench.seeding import batches
 from varvite.experiment.session import Metric
 from varvite.graph.session import GRAPH
 from varvite.samples import search, words
@@ -20,8 +20,6 @@ RECORDS_PER_BATCH = 5_000
 RUN_STATUSES = ("keep", "discard", "crash", "checks_failed")
 RUN_WEIGHTS = (65, 28, 5, 2)
 REVISED_SHARE = 0.3
-
-_Item = TypeVar("_Item")
 
 
 def graph(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
@@ -81,9 +79,3 @@ def nodes(seed: int, count: int) -> Iterator[dict[str, Any]]:
             "projection": "none",
             "metadata": {"year": rng.randrange(1980, 2026)},
         }
-
-
-def batches(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
