@@ -45,6 +45,7 @@ def kept(varvite, repository):
                 session.append_record(run | {"payload": {"asi": {"group": group}}})
         return base
 
+    kept.store = varvite.store
     return kept
 
 
@@ -79,26 +80,173 @@ def test_a_dry_run_writes_nothing(varvite, repository, kept):
     assert Store(str(varvite.store)).session("s")["cursor"] == cursor
 
 
-@pytest.mark.parametrize(
-    ("runs", "taken", "code", "kind"),
-    [
-        ([("a", "x"), ("a", "y")], None, 2, "plan_error"),
-        ([("a", "x")], "experiment/s/x-2", 8, "git"),
-        ([], None, 2, "plan_error"),
-    ],
-)
-def test_what_fails_leaves_the_session_active(varvite, repository, kept, runs, taken, code, kind):
-    base = kept(*runs)
-    if taken:
-        repository("branch", taken)
-    before = branches(repository)
+def overlapping(git, kept):
+    return 4, "plan_error", ["--baseline", kept(("a", "x"), ("a", "y"))]
 
-    args = ("experiment", "finalize", "s", "--cwd", repository.path, "--baseline", base)
-    error = varvite.refused(code, *args)
+
+def existing(git, kept):
+    base = kept(("a", "x"))
+    git("branch", "experiment/s/x-2")
+    return 7, "branch_exists", ["--baseline", base]
+
+
+def nothing_kept(git, kept):
+    return 3, "no_kept_runs", ["--baseline", kept()]
+
+
+def no_baseline(git, kept):
+    kept(("a", "x"))
+    return 5, "merge_base_error", []
+
+
+def unknown_trunk(git, kept):
+    kept(("a", "x"))
+    return 5, "merge_base_error", ["--trunk", "nope"]
+
+
+def conflicting(git, kept):
+    kept(("a", "x"))
+    git("checkout", "-q", "--orphan", "elsewhere")
+    base = commit(git, "a", "another")
+    git("checkout", "-q", "-f", "main")
+    return 6, "cherry_pick_conflict", ["--baseline", base]
+
+
+def incomplete(git, kept):
+    base = kept(("a", "x"))
+    with Store(str(kept.store)).experiment("s") as session:
+        commit(git, "between", "1")
+        run = {"type": "run", "status": "keep", "metric": 1, "commit": commit(git, "b", "1")}
+        session.append_record(run)
+    return 8, "git", ["--baseline", base]
+
+
+FAILURES = [
+    overlapping,
+    existing,
+    nothing_kept,
+    no_baseline,
+    unknown_trunk,
+    conflicting,
+    incomplete,
+]
+
+
+def everything(git):
+    """Work tree, index, HEAD, refs and their logs, byte for byte."""
+    known = (path for path in git.path.rglob("*") if "objects" not in path.parts)
+    return {
+        str(path): path.read_bytes()
+        for path in known
+        if path.is_file() and path.name != "varvite.lock"
+    }
+
+
+@pytest.mark.parametrize("dirty", [False, True])
+@pytest.mark.parametrize("case", FAILURES)
+def test_what_fails_has_fusions_kind_and_exit_code_and_changes_nothing(
+    varvite, repository, kept, case, dirty
+):
+    code, kind, args = case(repository, kept)
+    if dirty:
+        (repository.path / "readme").write_text("mine")
+        (repository.path / "staged").write_text("mine")
+        repository("add", "staged")
+        (repository.path / "untracked").write_text("mine")
+    before = everything(repository)
+
+    error = varvite.refused(code, "experiment", "finalize", "s", "--cwd", repository.path, *args)
 
     assert error["code"] == kind
-    assert branches(repository) == before
+    assert everything(repository) == before
     assert Store(str(varvite.store)).experiments().get("s").status == "active"
+
+
+@pytest.mark.parametrize("status", ["finalized", "archived"])
+def test_a_session_that_is_done_is_not_finalized(varvite, repository, kept, status):
+    base = kept(("a", "x"))
+    for step in ("finalizing", "finalized") if status == "finalized" else ("archived",):
+        Store(str(varvite.store)).experiments().update("s", status=step)
+    args = ("experiment", "finalize", "s", "--cwd", repository.path, "--baseline", base)
+
+    error = varvite.refused(2, *args)
+
+    assert error["code"] == "state_error"
+    assert error["message"] == f"Session s is not active (status: {status})"
+
+
+def test_a_session_that_is_not_there_is_a_state_error(varvite, repository, kept):
+    kept(("a", "x"))
+
+    error = varvite.refused(2, "experiment", "finalize", "nope", "--cwd", repository.path)
+
+    assert error["code"] == "state_error"
+    assert error["message"] == "Experiment session not found: nope"
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [{"runRecordIds": []}],
+        [{"runRecordIds": ["nope"]}],
+        "twice",
+        "one branch",
+    ],
+)
+def test_a_plan_that_cannot_be_changes_nothing(varvite, repository, kept, tmp_path, groups):
+    base = kept(("a", "x"), ("b", "y"))
+    runs = [run.id for run in Store(str(varvite.store)).experiments().list_records("s", type="run")]
+    if groups == "twice":
+        groups = [{"runRecordIds": runs}, {"runRecordIds": runs[:1]}]
+    if groups == "one branch":
+        groups = [{"runRecordIds": [run], "suggestedBranchName": "b"} for run in runs[1:]]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"groups": groups}))
+    before = everything(repository)
+    args = ("experiment", "finalize", "s", "--cwd", repository.path, "--baseline", base)
+
+    error = varvite.refused(4, *args, "--plan", plan)
+
+    assert error["code"] == "plan_error"
+    assert everything(repository) == before
+
+
+def test_branches_begin_where_head_left_the_trunk(varvite, repository, kept):
+    kept(("a", "x"))
+    repository("branch", "trunk", "HEAD~1")
+
+    answer = varvite.json(
+        "experiment", "finalize", "s", "--cwd", repository.path, "--trunk", "trunk"
+    )
+
+    assert repository("rev-parse", "experiment/s/x-2^") == answer["baseline_commit"]
+    assert answer["baseline_commit"] == repository("rev-parse", "trunk")
+
+
+def test_from_a_detached_head_it_goes_as_from_a_branch(varvite, repository, kept):
+    base = kept(("a", "x"))
+    repository("checkout", "-q", "--detach")
+
+    varvite.json("experiment", "finalize", "s", "--cwd", repository.path, "--baseline", base)
+
+    assert branches(repository) == ["experiment/s/x-2"]
+    assert repository("rev-parse", "--symbolic-full-name", "HEAD") == "HEAD"
+
+
+def test_a_groups_file_is_split_as_pi_does(varvite, repository, kept, tmp_path):
+    base = kept(("a", "x"))
+    repository("checkout", "-q", "-b", "session")
+    tip = repository("rev-parse", "HEAD")
+    group = {"title": "A", "body": "", "last_commit": tip, "slug": "a"}
+    groups = {"base": base, "trunk": "main", "final_tree": tip, "goal": "g", "groups": [group]}
+    file = tmp_path / "groups.json"
+    file.write_text(json.dumps(groups))
+
+    answer = varvite.json("experiment", "split", file, "--cwd", repository.path)
+
+    assert list(answer["branches"]) == ["autoresearch/g/01-a"]
+    assert varvite("experiment", "split").exit_code == 2
+    assert varvite.refused(2, "experiment", "split", tmp_path / "no")["code"] == "invalid_input"
 
 
 def test_groups_can_be_given(varvite, repository, kept, tmp_path):

@@ -10,6 +10,7 @@ from varvite.adapters.lines import LineSplitter
 from varvite.adapters.pi_line import as_pi
 from varvite.disk.files import Files, Folder
 from varvite.experiment import ledger
+from varvite.experiment.git_command import LOCK
 from varvite.experiment.placing import Place
 from varvite.experiment.session import EXPERIMENT, ExperimentSession
 from varvite.session import identity
@@ -119,6 +120,7 @@ class Repository:
         folder = self.path / ".git"
         kept = (path for path in folder.rglob("*") if "objects" not in path.parts)
         own = {str(path): path.read_bytes() for path in kept if path.is_file()}
+        own.pop(str(folder / LOCK), None)
         return self.files(), own
 
     def branches(self, under="refs/heads"):

@@ -16,6 +16,14 @@ MESSAGE_CHARS_MAX = 300
 TRACEBACK = "VARVITE_TRACEBACK"
 
 
+class EndedError(Exception):
+    """An error of a verb whose exit codes are not those of the tree."""
+
+    def __init__(self, error: VarviteError, exit_code: int) -> None:
+        super().__init__(str(error))
+        self.error, self.exit_code = error, exit_code
+
+
 class Failure(NamedTuple):
     exit_code: int
     values: dict[str, Any]
@@ -46,12 +54,18 @@ def _help(ctx: click.Context | None) -> str:
     return f"`{ctx.command_path} --help`" if ctx else ""
 
 
+def _ended(error: BaseException) -> Failure:
+    if isinstance(error, EndedError):
+        return failure(error.error)._replace(exit_code=error.exit_code)
+    return failure(error)
+
+
 def report(error: BaseException, settings: Settings) -> int:
     """Say on stderr what happened; return the exit code."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return USAGE
-    code, values = failure(error)
+    code, values = _ended(error)
     if code == 1 and os.environ.get(TRACEBACK):
         raise error
     if settings.shape in {"json", "ndjson"}:

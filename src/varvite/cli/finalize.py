@@ -1,13 +1,34 @@
 """`varvite experiment finalize`: kept runs become branches, and the session is done."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from varvite.cli.answer import Answer, show
+from varvite.cli.failing import EndedError
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
-from varvite.errors import MalformedInputError
+from varvite.errors import (
+    FinalizeStateError,
+    MalformedInputError,
+    SessionNotFoundError,
+    VarviteError,
+)
+
+if TYPE_CHECKING:
+    from varvite.experiment.session import ExperimentSession
+
+EXIT_CODES = {
+    "state_error": 2,
+    "no_kept_runs": 3,
+    "plan_error": 4,
+    "merge_base_error": 5,
+    "cherry_pick_conflict": 6,
+    "branch_exists": 7,
+}
+"""Fusion's, for scripts that were written for it. Other errors end as everywhere."""
 
 
 @click.command(cls=Verb)
@@ -25,16 +46,43 @@ def finalize(
     """Put kept runs on branches, a group each, and finalize the session.
 
     Groups are the runs' `asi.group`, else their segments; no two may change one file.
-    What fails changes nothing.
+    What fails changes nothing, and ends with Fusion's exit codes: 2 for a session that
+    cannot be finalized, 3 without kept runs, 4 for a plan that cannot be, 5 where no
+    commit is known to begin at, 6 for a conflict, 7 for a branch that exists.
     """
-    from varvite.experiment.concluding import finalize as conclude
-
     groups = _groups(plan_file) if plan_file else None
-    with settings.open().experiment(session_id, wait_s=wait_s) as session:
+    with _fusions_exit_codes(), _opened(settings, session_id, wait_s) as session:
         note_recovered(settings, session.recovered)
-        done = conclude(session, options.pop("cwd"), groups=groups, **options)
+        done = session.ending().finalize(options.pop("cwd"), groups=groups, **options)
         row = {"session_id": session_id, "status": session.status()}
         show(settings, Answer.one(row | done.plan.as_dict() | {"branches": done.tips}))
+
+
+@click.command(cls=Verb)
+@click.argument("file", metavar="GROUPS", type=click.Path())
+@click.option("--cwd", default=".", type=click.Path(file_okay=False), help="In the repository.")
+@pass_settings
+def split(settings: Settings, /, *, file: str, cwd: str) -> None:
+    """Make a branch of one commit of each group of a groups file, as pi-autoresearch does."""
+    from varvite.experiment import pi_branches
+
+    tips = pi_branches.split(cwd, pi_branches.read(file))
+    show(settings, Answer.one({"branches": tips}))
+
+
+def _opened(settings: Settings, session_id: str, wait_s: float) -> "ExperimentSession":
+    try:
+        return settings.open().experiment(session_id, wait_s=wait_s)
+    except SessionNotFoundError:
+        raise FinalizeStateError(f"Experiment session not found: {session_id}") from None
+
+
+@contextmanager
+def _fusions_exit_codes() -> Iterator[None]:
+    try:
+        yield
+    except VarviteError as error:
+        raise EndedError(error, EXIT_CODES.get(error.code, error.exit_code)) from error
 
 
 def _groups(file: Any) -> list[dict[str, Any]]:

@@ -42,12 +42,22 @@ def record(folder: Folder, read: Read, record_id: str) -> dict[str, Any]:
     Raises:
         RecordNotFoundError
     """
-    seq = seq_of(read, "records", record_id)
-    if seq is None:
-        raise not_found(record_id)
-    found: dict[str, Any] = orjson.loads(_line(folder, seq))
-    patch = ledger.patched(read, seq)
+    at = seq(read, record_id)
+    found: dict[str, Any] = orjson.loads(_line(folder, at))
+    patch = ledger.patched(read, at)
     return folded(found, patch) if patch else found
+
+
+def seq(read: Read, record_id: str) -> int:
+    """Where a record is.
+
+    Raises:
+        RecordNotFoundError
+    """
+    found = seq_of(read, "records", record_id)
+    if found is None:
+        raise not_found(record_id)
+    return found
 
 
 def _line(folder: Folder, seq: int) -> bytes:

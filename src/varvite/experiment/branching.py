@@ -2,12 +2,24 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from varvite.errors import GitError
+from varvite.errors import BranchExistsError, GitError, PickConflictError
 from varvite.experiment.finalizing import Group, check_disjoint
-from varvite.experiment.git_command import git, paths
+from varvite.experiment.git_command import git, locked, paths
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A work tree beside the user's."""
+
+    tree: str
+    env: Mapping[str, str]
+
+    def git(self, *words: str) -> str:
+        return git(self.tree, *words, env=self.env)
 
 
 class Branching:
@@ -20,6 +32,8 @@ class Branching:
             GitError: there is none.
         """
         self.top = git(cwd, "rev-parse", "--show-toplevel").strip()
+        self._folder = self._git("rev-parse", "--absolute-git-dir").strip()
+        self._common = os.path.join(self.top, self._git("rev-parse", "--git-common-dir").strip())
 
     def merge_base(self, trunk: str) -> str:
         """Where the commit that is checked out left the trunk."""
@@ -43,10 +57,25 @@ class Branching:
         held = set(self._git("rev-list", base).split())
         return [one for one in dict.fromkeys(map(self.full, commits)) if one not in held]
 
-    def remove(self, tips: dict[str, str]) -> None:
-        """Take back branches that `make` made, where they are still as it made them."""
-        given = "".join(f"delete refs/heads/{name} {tip}\n" for name, tip in tips.items())
-        self._git("update-ref", "--stdin", given=given)
+    def name(self, tips: Mapping[str, str]) -> None:
+        """Give branches their names, all of them or none.
+
+        Raises:
+            GitError: one is there by now.
+        """
+        with locked(self._folder) as held:
+            self._update([f"create refs/heads/{name} {tip}" for name, tip in tips.items()], held)
+
+    def all_there(self, tips: Mapping[str, str]) -> bool:
+        """Whether each branch is as it was made; waits for what a killed process left running."""
+        with locked(self._folder):
+            return all(self._tip(name) == tip for name, tip in tips.items())
+
+    def remove(self, tips: Mapping[str, str]) -> None:
+        """Take back the branches that are still as they were made."""
+        with locked(self._folder) as held:
+            ours = {name: tip for name, tip in tips.items() if self._tip(name) == tip}
+            self._update([f"delete refs/heads/{name} {tip}" for name, tip in ours.items()], held)
 
     def files(self, commit: str) -> list[str]:
         """The paths that a commit changes."""
@@ -58,40 +87,39 @@ class Branching:
 
         Raises:
             PlanError: groups change the same file.
-            GitError: a commit is missing, or a branch is there already.
+            BranchExistsError
+            GitError: a commit is missing, or no branch can have the name.
         """
         check_disjoint(groups, {one: self.files(one) for group in groups for one in group.commits})
         for group in groups:
             self._git("check-ref-format", "--branch", group.branch)
-            if self._git("for-each-ref", f"refs/heads/{group.branch}"):
-                raise GitError(f"branch {group.branch} exists", hint="rename or delete it")
+            self._check_free(group.branch)
 
     def make(self, groups: Sequence[Group], base: str) -> dict[str, str]:
-        """Make each branch from `base`, its commits picked in order; branch to its tip.
+        """Pick each branch's commits onto `base`, in order; branch to its tip, without its name.
 
         Raises:
-            PlanError: groups change the same file.
-            GitError: a conflict, a branch that is there, or branches that together are
-                not what the last of the commits holds. No branch was made.
+            PickConflictError: .group .commit
+            GitError: branches that together are not what the last of the commits holds.
         """
-        self.check(groups)
-        with self._beside(base) as folder:
-            tips = {group.branch: _picked(folder, base, group) for group in groups}
+        with self._beside(base) as beside:
+            tips = {group.branch: _picked(beside, base, group) for group in groups}
         self._verify(groups, base, list(tips.values()))
-        given = "".join(f"create refs/heads/{name} {tip}\n" for name, tip in tips.items())
-        self._git("update-ref", "--stdin", given=given)
         return tips
 
     @contextmanager
-    def _beside(self, base: str) -> Iterator[str]:
-        """A work tree of its own, which is gone afterwards whatever happened in it."""
+    def _beside(self, base: str) -> Iterator[Beside]:
+        """A work tree with a HEAD and an index of its own, of which the repository does not know.
+
+        It has the repository's objects, refs and settings; nothing of it stays but objects.
+        """
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "tree")
-            self._git("worktree", "add", "--quiet", "--detach", path, base)
-            try:
-                yield path
-            finally:
-                self._git("worktree", "remove", "--force", path)
+            own, tree = os.path.join(folder, "git"), os.path.join(folder, "tree")
+            for path in (own, tree):
+                os.mkdir(path)
+            _write(os.path.join(own, "HEAD"), base)
+            _write(os.path.join(own, "commondir"), self._common)
+            yield Beside(tree, {"GIT_DIR": own, "GIT_WORK_TREE": tree})
 
     def _verify(self, groups: Sequence[Group], base: str, tips: Sequence[str]) -> None:
         """See that base and all branches' changes give the tree of the last commit."""
@@ -129,6 +157,32 @@ class Branching:
             for meta, path in zip(parts[::2], parts[1::2], strict=True)
         }
 
+    def _check_free(self, branch: str) -> None:
+        """Refuse a name that is a branch's, or lies above or below one.
+
+        Raises:
+            BranchExistsError: .branch
+        """
+        parts = branch.split("/")
+        above = ["/".join(parts[:count]) for count in range(1, len(parts))]
+        taken = [name for name in above if self._tip(name)]
+        if taken or self._git("for-each-ref", f"refs/heads/{branch}"):
+            raise BranchExistsError(
+                f"Branch already exists: {(taken or [branch])[0]}",
+                hint="rename or delete it",
+                branch=(taken or [branch])[0],
+            )
+
+    def _tip(self, branch: str) -> str | None:
+        shape = "--format=%(objectname) %(refname)"
+        rows = self._git("for-each-ref", shape, f"refs/heads/{branch}").splitlines()
+        found = (row.split(" ", 1) for row in rows)
+        return next((sha for sha, name in found if name == f"refs/heads/{branch}"), None)
+
+    def _update(self, lines: Sequence[str], held: int) -> None:
+        given = "".join(f"{line}\n" for line in lines)
+        git(self.top, "update-ref", "--stdin", given=given, held=(held,))
+
     def _git(self, *words: str, given: str = "") -> str:
         return git(self.top, *words, given=given)
 
@@ -137,13 +191,22 @@ def _differs(path: str, one: dict[str, str], other: dict[str, str]) -> bool:
     return one.get(path) != other.get(path)
 
 
-def _picked(folder: str, base: str, group: Group) -> str:
-    git(folder, "checkout", "--quiet", "--detach", base)
-    try:
-        for commit in group.commits:
-            git(folder, "cherry-pick", "--allow-empty", commit)
-    except GitError as error:
-        raise GitError(
-            f"{group.branch}: {error.message}", hint="put runs that build on one another together"
-        ) from error
-    return git(folder, "rev-parse", "HEAD").strip()
+def _picked(beside: Beside, base: str, group: Group) -> str:
+    beside.git("checkout", "--quiet", "--force", "--detach", base)
+    for commit in group.commits:
+        try:
+            beside.git("cherry-pick", "--allow-empty", commit)
+        except GitError as error:
+            raise PickConflictError(
+                f"{group.branch}: {error.message}",
+                hint="put runs that build on one another together",
+                group=group.id,
+                commit=commit,
+                **error.data,
+            ) from error
+    return beside.git("rev-parse", "HEAD").strip()
+
+
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")

@@ -1,14 +1,26 @@
-"""End a session: its kept runs become branches, and it becomes finalized; or nothing happens."""
+"""End a session: its kept runs become branches, and it becomes finalized; or nothing happens.
+
+What is set out is recorded first, so that whatever stops it in between, the next open
+brings it to an end: branches that are all there are finalized, others are taken back.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from varvite.errors import PlanError, VarviteError
+from varvite.errors import (
+    FinalizeStateError,
+    GitError,
+    MergeBaseError,
+    NoKeptRunsError,
+    VarviteError,
+)
+from varvite.experiment import ending
 from varvite.experiment.branching import Branching
 from varvite.experiment.finalizing import Baseline, Group, KeptRun, Plan, overridden, plan
 from varvite.experiment.ledger import RunEntry
+from varvite.session.writer import Writer
 
 
 class Session(Protocol):
@@ -18,10 +30,8 @@ class Session(Protocol):
     def id(self) -> str: ...
     def status(self) -> str: ...
     def kept(self) -> list[RunEntry]: ...
-    def pointer(self, name: str) -> str | None: ...
     def get_record(self, record_id: str) -> dict[str, Any]: ...
-    def transition(self, to: str) -> Any: ...
-    def append_record(self, record: dict[str, Any]) -> Any: ...
+    def transition(self, to: str, *, record: dict[str, Any] | None = None) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,64 +43,140 @@ class Finalized:
     dry_run: bool
 
 
-def finalize(
-    session: Session,
-    cwd: str,
-    *,
-    trunk: str | None = None,
-    baseline: str | None = None,
-    groups: Sequence[Mapping[str, Any]] | None = None,
-    dry_run: bool = False,
-) -> Finalized:
-    """Make a branch a group of kept runs, record it, and finalize the session.
+class Ending:
+    """One session's end."""
 
-    Branches begin at `baseline`, else at the fork from `trunk`, else before the first
-    kept commit. Reads one part of the journal a kept run. What fails leaves the
-    repository as it was, and the session active.
+    def __init__(self, session: Session, writer: Writer) -> None:
+        self._session, self._writer = session, writer
+
+    def finalize(
+        self,
+        cwd: str,
+        *,
+        trunk: str | None = None,
+        baseline: str | None = None,
+        groups: Sequence[Mapping[str, Any]] | None = None,
+        dry_run: bool = False,
+    ) -> Finalized:
+        """Make a branch a group of kept runs, record it, and finalize the session.
+
+        Branches begin at `baseline`, else at the fork from `trunk`, else before the first
+        kept commit. Reads one part of the journal a kept run. What fails leaves the
+        repository as it was, and the session active.
+
+        Raises:
+            FinalizeStateError: the session is neither active nor finalizing.
+            NoKeptRunsError, PlanError: nothing to finalize, or groups that cannot be.
+            MergeBaseError, PickConflictError, BranchExistsError
+            GitError: a commit is missing, or the branches are not the whole.
+        """
+        self.reconcile()
+        self._check_state()
+        branching = Branching(cwd)
+        made = self._planned(branching, trunk, baseline, groups)
+        branching.check(made.groups)
+        if dry_run:
+            return Finalized(made, {}, dry_run=True)
+        with self._else_active():
+            self._begin(branching.top)
+            tips = branching.make(made.groups, made.baseline_commit)
+            self._writer.append([ending.intended(made.as_dict(), tips)])
+            branching.name(tips)
+            self._conclude(made.as_dict(), tips)
+        return Finalized(made, tips, dry_run=False)
+
+    def reconcile(self) -> str | None:
+        """Bring an interrupted finalize to its end; the status that comes of it, if any does.
+
+        Costs one lookup where there is nothing to do.
+
+        Raises:
+            GitError: the repository is not there. Nothing is changed.
+        """
+        began = ending.opened(self._writer.read)
+        if began is None or self._session.status() != "finalizing":
+            return None
+        tips = began.get("branches") or {}
+        branching = Branching(began["cwd"])
+        if tips and branching.all_there(tips):
+            self._conclude(began["plan"], tips)
+        else:
+            branching.remove(tips)
+            self._session.transition("active")
+        return self._session.status()
+
+    def _check_state(self) -> None:
+        status = self._session.status()
+        if status not in ("active", "finalizing"):
+            raise FinalizeStateError(
+                f"Session {self._session.id} is not active (status: {status})", status=status
+            )
+
+    def _begin(self, cwd: str) -> None:
+        if self._session.status() != "finalizing":
+            self._session.transition("finalizing")
+        self._writer.append([ending.began(cwd)])
+
+    def _conclude(self, made: dict[str, Any], tips: dict[str, str]) -> None:
+        record = {"type": "finalize", "payload": {"plan": made, "branches": tips}}
+        self._session.transition("finalized", record=record)
+
+    @contextmanager
+    def _else_active(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            with suppress(VarviteError):  # what failed first is what is told
+                self._take_back()
+            raise
+
+    def _take_back(self) -> None:
+        """Remove what branches there are, and be active again."""
+        if self._session.status() == "finalizing":
+            began = ending.opened(self._writer.read) or {}
+            if began.get("branches"):
+                Branching(began["cwd"]).remove(began["branches"])
+            self._session.transition("active")
+
+    def _planned(
+        self,
+        branching: Branching,
+        trunk: str | None,
+        baseline: str | None,
+        groups: Sequence[Mapping[str, Any]] | None,
+    ) -> Plan:
+        session = self._session
+        runs = [_kept_run(session.get_record(entry.id)) for entry in session.kept()]
+        first = next((run.commit for run in runs if run.commit), None)
+        if first is None:
+            raise NoKeptRunsError(f"Session {session.id} has no kept runs with a commit")
+        begin = _begin(branching, trunk, baseline, first)
+        made = plan(session.id, runs, Baseline(begin, None, begin))
+        if groups is not None:
+            made = overridden(session.id, made, groups)
+        picked = [_beyond(group, branching, begin) for group in made.groups]
+        found = tuple(group for group in picked if group.commits)
+        if not found:
+            raise NoKeptRunsError(f"Session {session.id} kept nothing beyond {begin[:7]}")
+        return replace(made, groups=found, baseline_commit=begin)
+
+
+def _begin(branching: Branching, trunk: str | None, baseline: str | None, first: str) -> str:
+    """The commit at which branches begin.
 
     Raises:
-        PlanError: nothing to finalize, or groups that cannot be.
-        GitError: a conflict, a branch that exists, or branches that do not make the whole.
-        SessionStatusError: the session is neither active nor finalizing.
+        MergeBaseError
     """
-    branching = Branching(cwd)
-    made = _planned(session, branching, trunk, baseline, groups)
-    if dry_run:
-        branching.check(made.groups)
-        return Finalized(made, {}, dry_run=True)
-    if session.status() != "finalizing":
-        session.transition("finalizing")
-    with _else_active(session):
-        tips = branching.make(made.groups, made.baseline_commit)
-        with _else_removed(branching, tips):
-            payload = {"plan": made.as_dict(), "branches": tips}
-            session.append_record({"type": "finalize", "payload": payload})
-            session.transition("finalized")
-    return Finalized(made, tips, dry_run=False)
-
-
-def _planned(
-    session: Session,
-    branching: Branching,
-    trunk: str | None,
-    baseline: str | None,
-    groups: Sequence[Mapping[str, Any]] | None,
-) -> Plan:
-    runs = [_kept_run(session.get_record(entry.id)) for entry in session.kept()]
-    first = next((run.commit for run in runs if run.commit), None)
-    if first is None:
-        raise PlanError(f"session {session.id} has no kept run with a commit")
-    fork = trunk and not baseline and branching.merge_base(trunk)
-    begin = baseline or fork or branching.parent(first)
-    made = plan(session.id, runs, Baseline(begin, None, begin))
-    if groups is not None:
-        made = overridden(session.id, made, groups)
-    base = branching.full(made.baseline_commit)
-    picked = [_beyond(group, branching, base) for group in made.groups]
-    found = tuple(group for group in picked if group.commits)
-    if not found:
-        raise PlanError(f"session {session.id} kept nothing beyond {base[:7]}")
-    return replace(made, groups=found, baseline_commit=base)
+    try:
+        if baseline:
+            return branching.full(baseline)
+        return branching.merge_base(trunk) if trunk else branching.parent(first)
+    except GitError as error:
+        raise MergeBaseError(
+            f"no commit to begin at: {error.message}",
+            hint="give a --baseline, or a --trunk that shares history with HEAD",
+            **error.data,
+        ) from error
 
 
 def _beyond(group: Group, branching: Branching, base: str) -> Group:
@@ -110,23 +196,3 @@ def _kept_run(record: dict[str, Any]) -> KeptRun:
         record.get("commit"),
         group if isinstance(group, str) else None,
     )
-
-
-@contextmanager
-def _else_active(session: Session) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(VarviteError):  # what failed first is what is told
-            session.transition("active")
-        raise
-
-
-@contextmanager
-def _else_removed(branching: Branching, tips: dict[str, str]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(VarviteError):
-            branching.remove(tips)
-        raise

@@ -5,9 +5,7 @@ of this project first. git and what it starts hold a lock file, so that whoever 
 the lock knows that a git of a killed process has ended.
 """
 
-import fcntl
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,10 +15,9 @@ from typing import Any
 import orjson
 
 from varvite.errors import GitError
+from varvite.experiment.git_command import git, locked
 
 RUN_TRAILER, SESSION_TRAILER = "Varvite-Run", "Varvite-Session"
-_LOCK = "varvite.lock"
-_QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "--literal-pathspecs")
 _FROM_STDIN = ("--pathspec-from-file=-", "--pathspec-file-nul")
 
 
@@ -68,14 +65,12 @@ class Repository:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the repository against other loops, and wait for what a killed one left running."""
-        fd = os.open(os.path.join(self._folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+        with locked(self._folder) as fd:
             self._fds = (fd,)
-            yield
-        finally:
-            self._fds = ()
-            os.close(fd)
+            try:
+                yield
+            finally:
+                self._fds = ()
 
     def head(self) -> str:
         """The commit that is checked out.
@@ -174,16 +169,12 @@ class Repository:
         Raises:
             GitError: .command, .stderr
         """
-        done = subprocess.run(  # noqa: S603  (words are never joined into a shell line)
-            ["git", *_QUIET, *words],  # noqa: S607  (the user's own git)
-            cwd=cwd or self.top,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"} | dict(env or {}),
-            input=b"".join(os.fsencode(path) + b"\0" for path in given),
-            capture_output=True,
-            check=False,
-            pass_fds=self._fds,
+        return git(
+            cwd or self.top,
+            "--literal-pathspecs",
+            *words,
+            given="".join(f"{path}\0" for path in given),
+            env=env,
+            hooks=True,
+            held=self._fds,
         )
-        if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip()
-            raise GitError(f"git {words[0]}: {said[:500]}", command=words[0], stderr=said)
-        return os.fsdecode(done.stdout)

@@ -1,11 +1,14 @@
 """One call of git."""
 
+import fcntl
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from varvite.errors import GitError
 
+LOCK = "varvite.lock"
 _QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
@@ -16,24 +19,46 @@ def git(
     given: str = "",
     env: Mapping[str, str] | None = None,
     hooks: bool = False,
+    held: tuple[int, ...] = (),
 ) -> str:
     """Run git in a folder; without the user's hooks, unless these are asked for.
+
+    held: locks that git holds too, until it ends.
 
     Raises:
         GitError: .command, .stderr
     """
-    done = subprocess.run(  # noqa: S603  (words are never joined into a shell line)
-        ["git", *_QUIET, *(() if hooks else _NO_HOOKS), *words],  # noqa: S607  (the user's own git)
-        cwd=cwd,
-        env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"} | dict(env or {}),
-        input=os.fsencode(given),
-        capture_output=True,
-        check=False,
-    )
+    try:
+        done = subprocess.run(  # noqa: S603  (words are never joined into a shell line)
+            ["git", *_QUIET, *(() if hooks else _NO_HOOKS), *words],  # noqa: S607  (the user's git)
+            cwd=cwd,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"} | dict(env or {}),
+            input=os.fsencode(given),
+            capture_output=True,
+            check=False,
+            pass_fds=held,
+        )
+    except OSError as error:
+        raise GitError(f"git in {cwd}: {error}", command=_verb(words), stderr=str(error)) from error
     if done.returncode:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise GitError(f"git {words[0]}: {said[:500]}", command=words[0], stderr=said)
+        raise GitError(f"git {_verb(words)}: {said[:500]}", command=_verb(words), stderr=said)
     return os.fsdecode(done.stdout)
+
+
+def _verb(words: tuple[str, ...]) -> str:
+    return next(word for word in words if not word.startswith("-"))
+
+
+@contextmanager
+def locked(git_dir: str) -> Iterator[int]:
+    """Hold a repository against other loops, and wait for what a killed one left running."""
+    fd = os.open(os.path.join(git_dir, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def paths(output: str) -> list[str]:

@@ -5,6 +5,7 @@ Nothing here reads history: what an append must know comes from the index.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from varvite.errors import GitError, InvalidRecordError, SessionStatusError
 from varvite.experiment import (
     about,
     amending,
+    ending,
     given,
     importing,
     ledger,
@@ -20,6 +22,7 @@ from varvite.experiment import (
     mirroring,
     status,
 )
+from varvite.experiment.concluding import Ending
 from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
 from varvite.experiment.loop import Logged, Loop
@@ -31,7 +34,6 @@ from varvite.records.foreign import ForeignLog, LogBatch
 from varvite.records.outcomes import DIRECTIONS
 from varvite.session.kind import Entry, Kind, Read
 from varvite.session.projecting import KEYS
-from varvite.session.records import seq_of
 from varvite.session.recovery import Recovered
 from varvite.session.writer import Receipt, Writer
 
@@ -41,6 +43,7 @@ def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     yield from loop_state.fold(record, read)
     yield from ledger.fold(record, read)
     yield from mirroring.fold(record, read)
+    yield from ending.fold(record, read)
 
 
 EXPERIMENT = Kind(
@@ -195,18 +198,24 @@ class ExperimentSession:
             ]
             return self._writer.append(made, key=key, expected_cursor=cursor)
 
-    def transition(self, to: str) -> Receipt:
-        """Take a step of the state machine, and record it as an event.
+    def transition(self, to: str, *, record: dict[str, Any] | None = None) -> Receipt:
+        """Take a step of the state machine, as an event, with a record before it in one batch.
 
         Raises:
             SessionStatusError: there is no such step.
+            InvalidRecordError: .path
         """
         with self._mutex:
             cursor, now = self.cursor, self.status()
             status.check_step(self.id, now, to, self._rules)
-            event: dict[str, Any] = {"stream": "events", "type": ledger.STATUS_CHANGED}
-            event["payload"] = {"from": now, "to": to}
-            return self._writer.append([event], expected_cursor=cursor)
+            event = amending.event(ledger.STATUS_CHANGED, {"from": now, "to": to})
+            place, more = Place(self.state()), [given.checked(record, 0)] if record else []
+            made = [self._named(place.stamp(one), None, 0) for one in more]
+            return self._writer.append([*made, event], expected_cursor=cursor)
+
+    def ending(self) -> Ending:
+        """What finalize needs of the session."""
+        return Ending(self, self._writer)
 
     def get_record(self, record_id: str) -> dict[str, Any]:
         """A record with its patches folded into `payload`. Reads one part of the journal.
@@ -266,7 +275,7 @@ class ExperimentSession:
         """
         amending.check_merges(patch)
         with self._mutex:
-            cursor, seq = self.cursor, self._seq(record_id)
+            cursor, seq = self.cursor, amending.seq(self._read, record_id)
             if self._rules == "strict":
                 amending.check_patch(
                     self.id, self.status(), patch, lambda: self.get_record(record_id)
@@ -356,18 +365,11 @@ class ExperimentSession:
             made = amending.pointer(name, run_id, state.segment)
             return self._writer.append([made], expected_cursor=cursor)
 
-    def _seq(self, record_id: str) -> int:
-        seq = seq_of(self._read, "records", record_id)
-        if seq is None:
-            raise amending.not_found(record_id)
-        return seq
-
     def _reconcile(self) -> None:
-        """End what an interrupted `log` began; where git cannot, the next `log` says why."""
-        try:
-            self.loop().reconcile()
-        except (GitError, SessionStatusError):
-            return
+        """End what an interrupted call began; where git cannot, the next one says why."""
+        for reconcile in (self.loop().reconcile, self.ending().reconcile):
+            with suppress(GitError, SessionStatusError):
+                reconcile()
 
     @property
     def _uid(self) -> str:
