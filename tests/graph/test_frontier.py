@@ -1,8 +1,14 @@
 import itertools
+import json
 
 import pytest
 
-from varvite.errors import InputError, RecordNotFoundError, StateConflictError
+from varvite.errors import (
+    InputError,
+    MalformedInputError,
+    RecordNotFoundError,
+    StateConflictError,
+)
 from varvite.graph import frontier
 from varvite.graph.frontier import STEPS
 
@@ -114,6 +120,120 @@ def test_every_pair_of_states_is_a_step_or_refused(session, now, to):
     else:
         with pytest.raises(StateConflictError):
             getattr(session.frontier, act)(own)
+
+
+def answer(make, *variables, file="a", **fields):
+    return make.payload(make.search(*variables), file, **fields)
+
+
+@pytest.fixture
+def leased(session):
+    own = session.frontier.add({"text": "exponents", "limit": 5}, priority="high")
+    lease(session, by="one", for_steps=3)
+    return own
+
+
+def test_an_answer_ends_the_leased_call_that_asked_it(graphs, session, make, leased):
+    session.submit([answer(make, make.variable("gcn_1"), query="exponents")])
+
+    (call,) = graphs.latest("frontier").values()
+    (response,) = graphs.records()["responses"]
+    assert call["id"] == leased
+    assert (call["status"], call["code"], call["hits"], call["new_nodes"]) == ("done", 0, 1, 1)
+    assert (call["response_id"], call["request"]["limit"]) == (response["id"], 5)
+    assert "lease_by" not in call
+    assert session.frontier.counts() == {"pending": 0, "leased": 0}
+
+
+def test_a_failed_answer_fails_the_call_and_its_retry_is_ended_by_the_next(
+    graphs, session, make, leased
+):
+    session.submit([make.payload(make.failure(), "a", query="exponents")])
+    failed = session.frontier.find(leased)
+    again = session.frontier.retry(leased)
+    lease(session)
+    session.submit([answer(make, make.variable("gcn_1"), file="b", query="exponents")])
+
+    done = session.frontier.find(again)
+    assert (failed["status"], failed["code"]) == ("failed", 290001)
+    assert failed["message"] == "deadline exceeded"
+    assert (done["status"], done["attempt"], done["retry_of"]) == ("done", 2, leased)
+    assert len(graphs.latest("frontier")) == 2
+
+
+def test_an_answer_may_name_the_call_that_it_ends(graphs, session, make):
+    own = session.frontier.add({"paper_id": "7"}, item_kind="paper")
+    lease(session)
+    session.submit([answer(make, answers=own)])
+
+    assert session.frontier.find(own)["status"] == "done"
+    assert graphs.latest("frontier").keys() == {own}
+
+
+def test_of_two_leased_calls_that_ask_the_same_the_answer_must_name_one(graphs, session, make):
+    first = session.frontier.add({"text": "a", "channel": "support"})
+    second = session.frontier.add({"text": "a", "channel": "conflict"})
+    lease(session, 2)
+    session.submit([answer(make, query="a")])
+    session.submit([answer(make, file="b", query="a", answers=second)])
+    session.submit([answer(make, file="c", query="a")])
+
+    statuses = [session.frontier.find(one)["status"] for one in (first, second)]
+    calls = list(graphs.latest("frontier").values())
+    assert statuses == ["done", "done"]
+    assert [one["status"] for one in calls] == ["done"] * 3
+
+
+def test_a_call_is_ended_by_one_answer_and_only_while_it_is_leased(graphs, session, make, leased):
+    waiting = session.frontier.add({"text": "later"})
+    session.submit([answer(make, query="later")])
+    session.submit([answer(make, file=one, query="exponents") for one in "bc"])
+
+    calls = graphs.latest("frontier")
+    assert calls[waiting]["status"] == "pending"
+    assert calls[leased]["status"] == "done"
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize("within", ["one batch", "two batches"])
+def test_what_answers_no_leased_call_is_refused_and_nothing_is_kept(
+    graphs, session, make, leased, within
+):
+    first, second = (answer(make, file=one, answers=leased) for one in "ab")
+    with pytest.raises(MalformedInputError) as unknown:
+        session.submit([answer(make, answers="frontier_none")])
+    if within == "two batches":
+        session.submit([first])
+    cursor = session.cursor
+    with pytest.raises(StateConflictError):
+        session.submit([first._replace(file="c"), second])
+
+    assert unknown.value.path == "$.answers"
+    assert session.cursor == cursor
+
+
+def test_an_end_that_is_said_again_is_no_second_one(graphs, session, make, leased):
+    session.submit([answer(make, make.variable("gcn_1"), query="exponents")])
+    cursor = session.cursor
+
+    again = session.frontier.done(leased, hits=1)
+
+    assert (again["status"], session.cursor) == ("done", cursor)
+    with pytest.raises(StateConflictError):
+        session.frontier.done(leased, hits=2)
+    with pytest.raises(StateConflictError):
+        session.frontier.failed(leased)
+
+
+def test_a_line_of_a_file_may_name_the_call_that_it_answers(
+    graphs, session, make, leased, tmp_path
+):
+    line = {"payload": make.search(make.variable("gcn_1")), "answers": leased}
+    file = tmp_path / "answers.ndjson"
+    file.write_text(json.dumps(line) + "\n")
+    list(session.submit_file(str(file)))
+
+    assert session.frontier.find(leased)["status"] == "done"
 
 
 def test_a_failed_call_is_tried_again_under_its_own_number(graphs, session):

@@ -1,8 +1,9 @@
 """The record of a response and of the call that brought it, with the call it retries."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from varvite.errors import MalformedInputError
+from varvite.errors import MalformedInputError, StateConflictError
+from varvite.graph import frontier as frontier_calls
 from varvite.graph import payloads
 from varvite.graph.delta import Delta, filled
 from varvite.graph.known import Call, Known
@@ -42,16 +43,21 @@ def frontier(
     new_nodes: int,
     source_ids: list[str],
 ) -> Record:
-    """The call as done or failed; `known` learns of it.
+    """The call as done or failed: the leased one that it answers, else one of its own.
+
+    `known` learns of it.
 
     Raises:
-        MalformedInputError: `retry_of` names no call.
+        MalformedInputError: `retry_of` or `answers` names no call.
+        StateConflictError: the call that it answers is not leased.
     """
-    call_id = origin.response_id.replace("response", "call", 1)
+    leased = _leased(payload, origin, known)
+    call_id = leased["id"] if leased else origin.response_id.replace("response", "call", 1)
     retried, dedup_key = _retried(payload, known, call_id)
-    attempt = retried.attempt + 1 if retried else 1
+    dedup_key = leased.get("dedup_key") or dedup_key
+    attempt = max(retried.attempt + 1 if retried else 1, leased.get("attempt", 1))
     known.add_call(dedup_key, Call(call_id, attempt, dedup_key))
-    return {
+    made = {
         "stream": "frontier",
         "id": call_id,
         "item_kind": delta.item_kind,
@@ -69,13 +75,32 @@ def frontier(
         trace_id=delta.trace_id,
         source_ids=source_ids or None,
     )
+    return made | leased | {"status": made["status"], "attempt": attempt}
+
+
+def _leased(payload: Payload, origin: Origin, known: Known) -> Record:
+    """The leased call that the payload answers, as it is without its lease; else nothing."""
+    call_id = payload.answers or known.answered(origin.query)
+    if call_id is None:
+        return {}
+    found = known.waiting(call_id)
+    if found is None:
+        _unknown(payload, "answers", "name a call that `frontier lease` gave out")
+    if found["status"] != "leased":
+        raise StateConflictError(
+            f"{payload.place()} answers call {call_id}, which is {found['status']}",
+            hint="submit it without `answers`",
+        )
+    known.end(call_id)
+    return {"id": call_id} | frontier_calls.unleased(found)
 
 
 def _retried(payload: Payload, known: Known, call_id: str) -> tuple[Call | None, str]:
     """The call that this one repeats, and what the two have in common."""
     own = payload.call or payload.file or call_id
     if payload.retry_of is not None:
-        retried = known.call(payload.retry_of) or _unknown(payload)
+        hint = "submit the call that failed first"
+        retried = known.call(payload.retry_of) or _unknown(payload, "retry_of", hint)
         return retried, retried.dedup_key or own
     for label in payloads.first_tries(own):
         own = label
@@ -85,12 +110,12 @@ def _retried(payload: Payload, known: Known, call_id: str) -> tuple[Call | None,
     return None, own
 
 
-def _unknown(payload: Payload) -> Call:
+def _unknown(payload: Payload, field: str, hint: str) -> NoReturn:
     raise MalformedInputError(
-        f"{payload.place()}: retry_of names no call of this session",
-        hint="submit the call that failed first",
+        f"{payload.place()}: {field} names no call of this session",
+        hint=hint,
         file=payload.file,
         line=payload.line,
         offset=payload.offset,
-        path="$.retry_of",
+        path=f"$.{field}",
     )

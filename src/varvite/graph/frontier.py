@@ -1,7 +1,8 @@
 """Calls that are to be made: added, leased to whoever makes them, done, failed, retried.
 
 A lease ends at a step or at a time, whichever is first; whoever leases says what time
-it is. What was leased and is over is leased again before anything else.
+it is. What was leased and is over is leased again before anything else. A leased call is
+done, or failed, with the response that answers it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +17,12 @@ from varvite.graph import steps
 from varvite.graph.batch import Batch
 from varvite.graph.delta import filled
 from varvite.graph.lane import Lane
-from varvite.graph.table import Record, Table, kept, listed, state
+from varvite.graph.table import Record, Spread, Table, kept, listed, state
 from varvite.session.kind import Read
 
 FRONTIER, LEASED, ALL = "frontier", "frontier_leased", "all"
+LEASED_TEXT = "frontier_leased_text"
+"""Leased calls by what they ask."""
 KINDS = ("query", "paper", "claim_chain", "obligation")
 LANES = ("high", "medium", "low")
 LEASED_MAX = 256
@@ -94,7 +97,7 @@ def lease(
     )
     for call_id in chosen:
         found = load(batch.read, call_id)
-        batch.add("frontier", call_id, _unleased(found) | terms | {"status": "leased"})
+        batch.add("frontier", call_id, unleased(found) | terms | {"status": "leased"})
     return chosen
 
 
@@ -103,13 +106,17 @@ def finish(
 ) -> Record:
     """Say what became of a call: done, failed or skipped; returns it as it is then.
 
-    by: whoever held the lease; refused where another one holds it now.
+    by: whoever held the lease; refused where another one holds it now. What is said
+    already, with the same fields, is no second end.
 
     Raises:
         RecordNotFoundError
         StateConflictError
     """
     found = load(batch.read, call_id)
+    said = filled(**fields)
+    if found["status"] == status and found | said == found and "response_id" in found:
+        return found
     if status not in STEPS[found["status"]]:
         raise StateConflictError(f"call {call_id} is {found['status']} and cannot become {status}")
     holder = found.get("lease_by")
@@ -117,9 +124,15 @@ def finish(
         raise StateConflictError(
             f"call {call_id} is leased to {holder[:80]}", hint="its lease ended; lease again"
         )
-    made = _unleased(found) | filled(**fields) | {"status": status}
+    made = unleased(found) | said | {"status": status}
     batch.add("frontier", call_id, made)
     return made
+
+
+def answered(read: Read, text: str | None) -> str | None:
+    """The call that an answer to this text ends: the only leased one that asks it. One read."""
+    leased = listed(read, LEASED_TEXT, _text_key(text)) if text else []
+    return leased[0] if len(leased) == 1 else None
 
 
 def retry(batch: Batch, call_id: str) -> str:
@@ -185,7 +198,8 @@ def _is_over(call: Record, step: int, now: datetime) -> bool:
     return (last is not None and step >= last) or (until is not None and now >= _time(until))
 
 
-def _unleased(call: Record) -> Record:
+def unleased(call: Record) -> Record:
+    """The call without the terms of its lease."""
     return {name: value for name, value in call.items() if not name.startswith("lease_")}
 
 
@@ -202,6 +216,19 @@ def _time(text: str) -> datetime:
 def _checked(text: str) -> str:
     _time(text)
     return text
+
+
+def _text_key(text: str) -> str:
+    return ids.derived("text", text)
+
+
+def _leased_text(call: Record, read: Read) -> Iterator[tuple[str, bytes]]:
+    text = (call.get("request") or {}).get("text")
+    if call.get("place") is not None and isinstance(text, str):
+        key = _text_key(text)
+        others = [one for one in listed(read, LEASED_TEXT, key) if one != call["id"]]
+        held = [*others, call["id"]] if call["status"] == "leased" else others
+        yield key, orjson.dumps(held)
 
 
 def _leased(call: Record, read: Read) -> bytes:
@@ -222,4 +249,5 @@ TABLES = (
     _KEPT._replace(keys=_placed),
     WAITING.table(),
     Table(LEASED, "frontier", _listed, _leased),
+    Spread(LEASED_TEXT, "frontier", _leased_text),
 )

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import orjson
 
 from varvite import ids
+from varvite.graph import frontier
 from varvite.graph import landscape_index as index
 from varvite.graph.delta import Hit
+from varvite.graph.table import Record, state
 from varvite.session.kind import Read
 from varvite.session.records import REVISIONS
 
@@ -57,6 +59,7 @@ class Known:
         self._states: dict[str, State | None] = {}
         self._papers: dict[str, Paper] = {}
         self._calls: dict[str, Call] = {}
+        self._ended: set[str] = set()
         self._written: set[tuple[str, str]] = set()
 
     def hit(self, hit: Hit) -> Found:
@@ -129,6 +132,19 @@ class Known:
 
     def add_call(self, dedup_key: str, call: Call) -> None:
         self._calls[dedup_key] = self._calls[call.id] = call
+
+    def answered(self, text: str | None) -> str | None:
+        """The only leased call that asks this, where nothing of the batch ended it."""
+        call_id = frontier.answered(self._read, text)
+        return None if call_id in self._ended else call_id
+
+    def waiting(self, call_id: str) -> Record | None:
+        """A call that was added to the frontier, as it stood before the batch."""
+        found = state(self._read, frontier.FRONTIER, call_id)
+        return found and found | {"status": "done"} if call_id in self._ended else found
+
+    def end(self, call_id: str) -> None:
+        self._ended.add(call_id)
 
     def is_written(self, stream: str, record_id: str) -> bool:
         written = (stream, record_id) in self._written

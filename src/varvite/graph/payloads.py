@@ -3,7 +3,8 @@
 What `submit` takes: a file with one response or one object of normalised hits,
 one such object a line, or lines that wrap each in an envelope:
 
-    {"file": label, "payload": response, "query": text, "index": name, "retry_of": label or id}
+    {"file": label, "payload": response, "query": text, "index": name, "retry_of": label or id,
+     "answers": id of a leased call}
 
 where only `payload` must be there.
 """
@@ -24,7 +25,7 @@ from varvite.graph.shape import Object, lone_surrogate, refuse, text
 from varvite.graph.shape import key as named
 
 WHOLE_FILE_BYTES_MAX = 64 << 20
-_ENVELOPE = ("file", "payload", "query", "index", "retry_of")
+_ENVELOPE = ("file", "payload", "query", "index", "retry_of", "answers")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INDEX = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY = re.compile(r"_retry\d*(?=(\.\w+)?$)")
@@ -35,6 +36,7 @@ class Payload(NamedTuple):
     """One response as text. offset: where `raw` starts in its file, in bytes.
 
     file: the label it is known by. call: what a call and its retries are known by.
+    answers: the leased call that it ends; the only leased one that asks its query, unless given.
     """
 
     raw: str
@@ -46,6 +48,7 @@ class Payload(NamedTuple):
     retry_of: str | None = None
     call: str = ""
     envelope: Object | None = None
+    answers: str | None = None
 
     def place(self) -> str:
         at = f"{self.file}, byte {self.offset}" if self.line is None else f"{self.file}:{self.line}"
@@ -149,6 +152,7 @@ def _unwrap(
     try:
         own = named(value, "file", "$") if value.get("file") is not None else None
         query, retry_of = text(value, "query", "$"), text(value, "retry_of", "$")
+        answers = text(value, "answers", "$")
         surrogate = lone_surrogate({**value, "payload": None})
         if surrogate:
             refuse(surrogate, "text that has a UTF-8 form")
@@ -165,6 +169,7 @@ def _unwrap(
         retry_of,
         own or (label if line is None else f"{label}:{line}"),
         others or None,
+        answers,
     )
 
 
