@@ -104,6 +104,14 @@ def test_a_plot_is_logarithmic_and_draws_proportion_at_45_degrees():
     ]
 
 
+def test_values_are_shown_in_three_digits_and_a_unit():
+    costs = {10**n: cost for n, cost in enumerate((0.0836, 12.49, 999.4, 999.6, 4.51e5, 2.8e9))}
+
+    plot = page.plot(Growth("s", "bytes_read_outside", costs, 0, None, decides=False), {})
+
+    assert plot.lines[-1].labels == ["0.0836", "12.5", "999", "1k", "451k", "2.8G"]
+
+
 def test_a_floor_is_drawn_below_its_cost_and_a_cost_of_nothing_not_at_all():
     growth = Growth("s", "seconds", {100: 0.01, 1_000: 0.01}, 0, None, decides=False)
 

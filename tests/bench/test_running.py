@@ -2,6 +2,7 @@ import os
 from contextlib import contextmanager
 
 import pytest
+from tests.bench.conftest import SIZES
 
 from varvite.bench import history, operations, running, seeding
 from varvite.bench.operations import CONTINUATION, Operation
@@ -111,6 +112,12 @@ def test_what_may_read_history_decides_nothing(measured):
     judged = {one.operation for one in measured.growths if one.decides}
 
     assert judged == {one.name for one in CONTINUATION}
+
+
+def test_some_operations_alone_read_no_history(folder, measured):
+    found = running.run(Plan(folder, SIZES, rounds=1, keep=True, only=("poll", "list")))
+
+    assert [one.operation for one in found.figures] == ["list"] * 2 + ["poll"] * 2
 
 
 def test_kept_histories_are_used_again(measured, run_with, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 from varvite.bench import history, operations, seeding
 from varvite.bench.operations import CONTINUATION, Operation
 from varvite.bench.seeding import SESSION
+from varvite.cli.bench import OPERATIONS
 
 LIST = next(one for one in CONTINUATION if one.name == "list")
 
@@ -71,6 +72,10 @@ def test_kept_histories_and_an_earlier_run_are_taken_up(bench, tmp_path, monkeyp
     ]
     assert opened["than before"] == 1
     assert "than before" not in json.loads(first.stdout)[0]
+
+
+def test_every_operation_of_the_continuation_can_be_asked_for_alone():
+    assert tuple(one.name for one in CONTINUATION) == OPERATIONS
 
 
 @pytest.mark.parametrize("sizes", ["", "many", "1e4,", "999", "1e9", "nan", "inf", "1e4,-1"])

@@ -140,12 +140,21 @@ class _Place(NamedTuple):
 
     def line(self, kind: str, costs: dict[int, float]) -> Line:
         points = [self.point(size, cost) for size, cost in costs.items()]
-        return Line(kind, points, [f"{cost:.3g}" for cost in costs.values()])
+        return Line(kind, points, [_short(cost) for cost in costs.values()])
 
 
 def _decades(values: Sequence[float], least: int) -> tuple[int, int]:
     low = math.floor(math.log10(min(values)))
     return low, max(math.ceil(math.log10(max(values))), low + least)
+
+
+def _short(number: float) -> str:
+    """Three digits, and k, M or G."""
+    for unit in ("", "k", "M"):
+        if number < 999.5:  # noqa: PLR2004  (what three digits show as 1000)
+            return f"{number:.3g}{unit}"
+        number /= 1000
+    return f"{number:.3g}G"
 
 
 def _power(number: int) -> str:

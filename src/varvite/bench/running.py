@@ -23,12 +23,16 @@ SIZES = (10_000, 100_000, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to measure. folder: where seeds, work and results lie. keep: the seeds stay there."""
+    """What to measure. folder: where seeds, work and results lie. keep: the seeds stay there.
+
+    only: of the continuation, by name; then nothing that may read history is measured.
+    """
 
     folder: str
     sizes: Sequence[int] = SIZES
     rounds: int = ROUNDS
     keep: bool = False
+    only: Sequence[str] = ()
     continuation: Sequence[Operation] = field(default_factory=lambda: operations.CONTINUATION)
 
 
@@ -74,6 +78,9 @@ def run(plan: Plan, *, progress: Progress | None = None) -> Measured:
 
 def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> list[Figure]:
     """History is compacted first, as a long one is; then continuation goes on from there."""
+    if plan.only:
+        chosen = [one for one in plan.continuation if one.name in plan.only]
+        return [*measuring.measure(chosen, stores, plan.rounds, progress=progress)]
     few = max(1, plan.rounds // 3)
     compacted = [*history.compacting(stores, progress=progress)]
     asked = [*history.asking(stores, few)]

@@ -12,6 +12,7 @@ from varvite.cli.settings import Settings, Verb, pass_settings
 FOLDER = "varvite-bench"
 DEFAULT_SIZES = "1e4,1e5,1e6"
 RECORDS_MIN, RECORDS_MAX = 1_000, 100_000_000
+OPERATIONS = ("open", "submit", "resume", "list", "poll", "brief")
 GROWS = 1
 """The exit code where a continuation's cost grew with the history."""
 
@@ -53,6 +54,12 @@ class Sizes(click.ParamType[tuple[int, ...]]):
     metavar="OLD.json",
     help="Show how many times an earlier run's costs these are.",
 )
+@click.option(
+    "--only",
+    type=click.Choice(OPERATIONS),
+    multiple=True,
+    help="One of the continuation's operations, and nothing else; may be given again.",
+)
 @click.option("--rounds", type=click.IntRange(min=1), default=11, show_default=True)
 @click.option("--keep", is_flag=True, help="Keep the histories for the next run.")
 @click.pass_context
@@ -64,6 +71,7 @@ def bench(
     sizes: tuple[int, ...],
     output: str,
     compare: str | None,
+    only: tuple[str, ...],
     rounds: int,
     keep: bool,
 ) -> None:
@@ -77,7 +85,8 @@ def bench(
 
     old = results.read(compare) if compare else None
     with Bar(settings) as bar:
-        measured = run(Plan(os.path.abspath(output), sizes, rounds, keep), progress=bar)
+        plan = Plan(os.path.abspath(output), sizes, rounds, keep=keep, only=only)
+        measured = run(plan, progress=bar)
     written = results.write(measured, output)
     page.write(measured, output)
     settings.note(f"results in {written}, plots beside them")
