@@ -181,26 +181,6 @@ def test_the_assigner_agrees_with_a_reader_as_the_documentation_says(replayed):
     }
 
 
-def timeless(records):
-    return [{name: one[name] for name in one if name != "at"} for one in records]
-
-
-def test_stopping_and_resuming_after_any_response_gives_the_same_field_map(graphs, given):
-    with graphs.new("whole") as session:
-        open_buckets(session)
-        for one in given[:40]:
-            session.submit([one])
-    with graphs.new("stopped") as session:
-        open_buckets(session)
-    for one in given[:40]:
-        with graphs.open("stopped") as session:
-            session.submit([one])
-
-    whole, stopped = graphs.records("whole"), graphs.records("stopped")
-    for stream in ("memberships", "buckets", "vocabulary", "focuses"):
-        assert timeless(stopped[stream]) == timeless(whole[stream])
-
-
 def test_how_the_responses_are_cut_into_batches_changes_no_bucket(graphs, given, replayed):
     _, _, records = replayed
     with graphs.new() as session:
