@@ -98,7 +98,7 @@ def test_a_config_line_and_a_hook_line_are_records():
         (b'{"run":"1"}', "unknown_shape"),
         (b'{"run":true,"metric":1}', "unknown_shape"),
         (b'{"run":null}', "unknown_shape"),
-        (b'{"kind":"init","config":{}}', "unknown_shape"),
+        (b'{"kind":"note","config":{}}', "unknown_shape"),
         (b'{"iter":0,"keep":true}', "unknown_shape"),
         (b'{"type":"run","segmentId":"a"}', "unknown_shape"),
         (b"x" * 1_000_000, "malformed"),

@@ -358,6 +358,35 @@ def test_a_missing_log_and_an_endless_line_are_refused_and_change_nothing(
     assert session.cursor == 0
 
 
+def test_the_lines_before_an_endless_one_are_imported_all_the_same(open_session, log):
+    session = open_session()
+    lines = [config(), run(1, 5), "x" * (5 << 20)]
+
+    for _ in range(2):
+        with pytest.raises(LimitError) as caught:
+            session.import_log(log(lines))
+        assert (caught.value.file, caught.value.line) == ("log.jsonl", 3)
+
+    assert (session.cursor, session.best().metric) == (3, 5)
+
+
+def test_importing_again_reads_the_log_once_and_commits_only_what_is_new(
+    open_session, log, tmp_path
+):
+    session, files = open_session(), Files()
+    lines = [config(), *(run(number, number) for number in range(1, 500))]
+    session.import_log(log(lines))
+    size, journal = (tmp_path / "log.jsonl").stat().st_size, tmp_path / "sort-speed/events.ndjson"
+    committed = journal.stat().st_size
+
+    report = session.import_log(log([*lines, run(500, 1)], files=files))
+
+    added = (tmp_path / "log.jsonl").stat().st_size - size
+    assert (report.lines, report.imported) == (1, 1)
+    assert files.io.bytes_read == size + added
+    assert journal.stat().st_size - committed < 2_000 < committed
+
+
 def test_real_logs_that_grew_in_random_steps_give_the_same_session(shared, open_session, log):
     folder = shared / "data" / "experiments" / "autoresearch"
     chance = random.Random(11)

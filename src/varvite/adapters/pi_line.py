@@ -36,6 +36,9 @@ _COLUMNS = {
         "confidence",
     },
 }
+_TELLING = frozenset({"metric", "status"})
+"""What a line of type run has that a fork gave no number: one at least."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECONDS_BELOW = 1e11
 """A timestamp under this counts seconds: as milliseconds it would lie before 1973-03-03."""
@@ -103,13 +106,23 @@ def _said(entry: dict[str, Any], *path: str) -> dict[str, Any]:
 
 
 def _kind(entry: dict[str, Any]) -> str:
+    kind = _pi_kind(entry)
+    if kind is None and entry.get("type") == "finalize":
+        return "finalize"
+    if kind is None and entry.get("type") == "run" and not entry.keys().isdisjoint(_TELLING):
+        return "run"
+    if kind is None:
+        raise UnreadableError("unknown_shape", f"keys {', '.join(entry)[:200]}")
+    return kind
+
+
+def _pi_kind(entry: dict[str, Any]) -> str | None:
+    """What a line is to pi itself; None where it is nothing."""
     if entry.get("type") == "config":
         return "config"
     if _is_number(entry.get("run")):
         return "run"
-    if entry.get("type") in ("hook", "finalize"):
-        return str(entry["type"])
-    raise UnreadableError("unknown_shape", f"keys {', '.join(entry)[:200]}")
+    return "hook" if entry.get("type") == "hook" else None
 
 
 def _config(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
@@ -117,11 +130,11 @@ def _config(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
         "name": _text(entry, "name", defaults, "the one before"),
         "metric_name": _text(entry, "metricName", defaults, "the one before"),
         "metric_unit": _text(entry, "metricUnit", defaults, "the one before"),
-        "direction": _direction(entry, defaults),
+        "direction": direction_of(entry, defaults),
     }
 
 
-def _direction(entry: dict[str, Any], defaults: dict[str, str]) -> str:
+def direction_of(entry: dict[str, Any], defaults: dict[str, str]) -> str:
     """`bestDirection`, or the `direction` that a fork writes in its place."""
     logged = entry.get("bestDirection", entry.get("direction"))
     if not isinstance(logged, str) or logged not in _DIRECTIONS:
@@ -137,7 +150,7 @@ def _run(entry: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
     if metric is None:
         defaults["metric"] = f"null, as it is {state}"
     return {
-        "run_logged": measured(entry["run"])[0],
+        "run_logged": measured(entry.get("run"))[0],
         "status": _status(entry, defaults),
         "status_raw": _text(entry, "status", defaults, "unknown"),
         "metric": metric,
@@ -214,8 +227,13 @@ def _is_number(value: Any) -> bool:
 
 
 def as_pi(record: dict[str, Any]) -> dict[str, Any]:
-    """An imported record as pi itself reads its line. The metric may be infinite."""
+    """An imported record as pi itself reads its line. The metric may be infinite.
+
+    What pi passes over is no longer one of stream `records`.
+    """
     entry = lax(record["raw"])
+    if _pi_kind(entry) != record["type"]:
+        return record | {"stream": "quarantine", "type": "unread"}
     if record["type"] == "config":
         higher = entry.get("bestDirection") == "higher"
         return record | {"direction": "maximize" if higher else "minimize"}

@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from varvite.adapters import pi_line, quarantine
+from varvite.adapters import event_line, pi_line, quarantine
+from varvite.adapters.event_line import Tried
 from varvite.adapters.lines import Line, LineSplitter, opened, resumed
 from varvite.disk.files import Files
+from varvite.errors import LimitError
 from varvite.records.foreign import Defaulted, LogBatch, LogCursor
 
 BATCH_RECORDS = 1000
@@ -41,23 +44,37 @@ class PiLog:
         """
         with opened(self.path, self._files) as log:
             splitter = resumed(log, self.source, after)
-            chunks = log.chunks(splitter.cursor.offset)
-            yield from read(chunks, splitter, closed=self._closed)
+            begin = splitter.cursor.offset
+            tried = Tried(partial(log.chunks, 0, begin))
+            yield from read(log.chunks(begin), splitter, closed=self._closed, tried=tried)
 
 
 def read(
-    chunks: Iterable[bytes], splitter: LineSplitter, *, closed: bool = False
+    chunks: Iterable[bytes],
+    splitter: LineSplitter,
+    *,
+    closed: bool = False,
+    tried: Tried | None = None,
 ) -> Iterator[LogBatch]:
-    """The lines in `chunks` as batches of records; the last batch may be empty."""
-    batch, size = LogBatch(splitter.cursor), 0
-    for line in _lines(chunks, splitter, closed=closed):
-        _add(line, splitter, batch)
-        size += len(line.data)
-        if len(batch.records) >= BATCH_RECORDS or size >= BATCH_BYTES:
-            batch.cursor = splitter.cursor
-            yield batch
-            batch, size = LogBatch(splitter.cursor), 0
-    batch.cursor, batch.unfinished = splitter.cursor, splitter.unfinished
+    """The lines in `chunks` as batches of records; the last batch may be empty.
+
+    tried: what the lines before them said of runs to come, where the log tells these apart.
+
+    Raises:
+        LimitError: .file .line .offset of a line beyond all limits, after a batch of those before.
+    """
+    batch, size, tried = LogBatch(splitter.cursor), 0, tried or Tried()
+    try:
+        for line in _lines(chunks, splitter, closed=closed):
+            _add(line, splitter, batch, tried)
+            batch.cursor, size = splitter.cursor, size + len(line.data)
+            if len(batch.records) >= BATCH_RECORDS or size >= BATCH_BYTES:
+                yield batch
+                batch, size = LogBatch(splitter.cursor), 0
+    except LimitError:
+        yield batch
+        raise
+    batch.unfinished = splitter.unfinished
     yield batch
 
 
@@ -67,7 +84,7 @@ def _lines(chunks: Iterable[bytes], splitter: LineSplitter, *, closed: bool) -> 
         yield from splitter.last()
 
 
-def _add(line: Line, splitter: LineSplitter, batch: LogBatch) -> None:
+def _add(line: Line, splitter: LineSplitter, batch: LogBatch, tried: Tried) -> None:
     """Add what a line holds: nothing if it is blank, else a record, or the line itself."""
     if not line.data.strip():
         return
@@ -78,7 +95,7 @@ def _add(line: Line, splitter: LineSplitter, batch: LogBatch) -> None:
         "generation": splitter.generation,
     }
     try:
-        batch.records.append(_record(line, place, defaults))
+        batch.records.append(_record(line, place, tried, defaults))
     except quarantine.UnreadableError as fault:
         records, entry = quarantine.kept(line, fault, place)
         batch.records += records
@@ -87,9 +104,14 @@ def _add(line: Line, splitter: LineSplitter, batch: LogBatch) -> None:
         batch.defaulted += [Defaulted(line.number, name, used) for name, used in defaults.items()]
 
 
-def _record(line: Line, place: dict[str, Any], defaults: dict[str, str]) -> dict[str, Any]:
-    entry = pi_line.decoded(line, place["source"], defaults)
-    record = pi_line.record_of(entry, line.data.decode(), defaults) | place
+def _record(
+    line: Line, place: dict[str, Any], tried: Tried, defaults: dict[str, str]
+) -> dict[str, Any]:
+    entry, raw = pi_line.decoded(line, place["source"], defaults), line.data.decode()
+    if event_line.is_one(entry):
+        record = event_line.record_of(entry, raw, tried, defaults) | place
+    else:
+        record = pi_line.record_of(entry, raw, defaults) | place
     if quarantine.too_long(record, line.data):
         record["payload"] = None
         defaults["payload"] = "null, as the record would be too long; raw has it"
