@@ -1,6 +1,6 @@
 -- The runs that were kept, in order, each against its segment's baseline.
 --
--- Reads the experiment records twice; cost grows with them.
+-- Reads the view `kept_runs`; cost grows with the runs.
 --
 -- columns:  session_id       varchar  not null  the session's name
 --           segment          bigint   not null  experiment segment, from 1
@@ -16,23 +16,18 @@
 --           commit           varchar  null
 --           description      varchar  null
 select
-    r.session_id,
-    r.segment,
-    r.ordinal,
-    r.id,
-    r.metric_name,
-    r.metric_unit,
-    r.direction,
-    r.metric,
-    b.baseline_metric,
-    case r.direction
-        when 'maximize' then r.metric - b.baseline_metric
-        else b.baseline_metric - r.metric
-    end as gain,
-    coalesce(r.seq = b.best_seq, false) as is_best,
-    r.commit,
-    r.description
-from runs as r
-inner join best_runs as b on r.session_uid = b.session_uid and r.segment = b.segment
-where r.kept
-order by r.session_id, r.session_uid, r.seq
+    session_id,
+    segment,
+    ordinal,
+    id,
+    metric_name,
+    metric_unit,
+    direction,
+    metric,
+    baseline_metric,
+    gain,
+    is_best,
+    commit,
+    description
+from kept_runs
+order by session_id, session_uid, place

@@ -27,6 +27,7 @@
 --           generation    bigint       null      which reading of that log
 --           counts        boolean      not null  whether it is of the log's newest generation
 --           kept          boolean      not null  counts, and status is keep
+--           payload       varchar      null      what else was given, JSON, as logged
 with newest as (
     select session_uid, source, max(generation) as newest
     from streams.records
@@ -83,7 +84,8 @@ select
     r.source,
     r.generation,
     n.newest is null or r.generation = n.newest as counts,
-    (n.newest is null or r.generation = n.newest) and coalesce(r.status = 'keep', false) as kept
+    (n.newest is null or r.generation = n.newest) and coalesce(r.status = 'keep', false) as kept,
+    r.payload
 from streams.records as r
 left join newest as n on r.session_uid = n.session_uid and r.source = n.source
 left join definitions as d on r.session_uid = d.session_uid and r.segment = d.segment

@@ -2,6 +2,7 @@ import orjson
 import pytest
 
 import varvite
+from varvite.adapters.pi_log import PiLog
 from varvite.session.reader import Reader
 from varvite.testing import mixed
 
@@ -45,3 +46,32 @@ def journal():
             ]
 
     return read
+
+
+class RealLogs:
+    """The real pi logs, each imported into a store of its own, and all into one."""
+
+    def __init__(self, files, folder):
+        self._folder = folder
+        self._files = {file.stem.lower().replace(".", "-"): file for file in files}
+        self.names = sorted(self._files)
+
+    def alone(self, name):
+        return self._store(name, [name])
+
+    def together(self):
+        return self._store("together", self.names)
+
+    def _store(self, folder, names):
+        made = (self._folder / folder).exists()
+        store = varvite.open(self._folder / folder)
+        for name in [] if made else names:
+            with store.experiment(name, create=True, level="fast") as session:
+                session.import_log(PiLog(self._files[name]))
+        return store
+
+
+@pytest.fixture(scope="session")
+def real_logs(shared, tmp_path_factory):
+    files = (shared / "data" / "experiments" / "autoresearch").glob("*.jsonl")
+    return RealLogs(sorted(files), tmp_path_factory.mktemp("logs"))

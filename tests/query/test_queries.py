@@ -36,7 +36,7 @@ def test_every_query_is_asked_by_a_test():
 def test_session_summary_counts_what_each_session_holds(layered, streams, journal):
     rows = {row["session_id"]: row for row in layered.sql("session_summary").dicts()}
 
-    assert sorted(rows) == ["followed", "nothing", "odd", "search", "speed"]
+    assert sorted(rows) == ["followed", "nothing", "odd", "search", "speed", "tuning"]
     assert (rows["nothing"]["records"], rows["nothing"]["first_at"]) == (0, None)
     search, row = streams("search"), rows["search"]
     assert row["records"] == row["cursor"] == journal(layered, "search")[-1][0]

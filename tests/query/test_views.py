@@ -11,7 +11,7 @@ from varvite.query import relations
 from varvite.records.contracts import stream_columns
 from varvite.segments.scan import columns, connect
 
-SESSIONS = ("followed", "nothing", "odd", "search", "speed")
+SESSIONS = ("followed", "nothing", "odd", "search", "speed", "tuning")
 ENVELOPE = ("seq", "stream", "id", "rev", "prev_seq", "at", "actor")
 
 

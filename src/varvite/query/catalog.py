@@ -12,6 +12,7 @@ from varvite import ids
 from varvite.clock import format_utc
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, InputError, NotASessionError, SessionNotFoundError
+from varvite.query import verdicts
 from varvite.segments.ends import cut_short
 from varvite.segments.manifest import Manifest, Segment
 from varvite.session import identity as identities
@@ -37,6 +38,7 @@ _TABLES = {
         "sessions": "bigint",
         "generation": "bigint",
     },
+    verdicts.TABLE: verdicts.COLUMNS,
 }
 
 

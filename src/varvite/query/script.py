@@ -9,7 +9,7 @@ from varvite.clock import now
 from varvite.query.snapshot import Snapshot
 from varvite.segments.scan import literal, quoted
 
-_CATALOG = ("sessions", "segments")
+_CATALOG = ("sessions", "segments", "verdicts")
 
 
 def script(snapshot: Snapshot, store_path: str) -> str:
@@ -51,8 +51,8 @@ def _value(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, int):
-        return str(value)
-    return literal(value.isoformat() if isinstance(value, datetime) else value)
+        return str(value).lower()
+    return literal(value.isoformat() if isinstance(value, datetime) else str(value))
 
 
 def _views(con: duckdb.DuckDBPyConnection) -> list[str]:

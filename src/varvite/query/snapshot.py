@@ -15,7 +15,7 @@ import duckdb
 
 from varvite.disk.files import Folder
 from varvite.errors import QueryError
-from varvite.query import catalog, naming, relations, statements
+from varvite.query import catalog, naming, relations, statements, verdicts
 from varvite.query.catalog import AsOf, SessionAt
 from varvite.query.result import Result
 from varvite.query.tail import Tail
@@ -124,6 +124,8 @@ class Snapshot:
                 continue
             self._made.add(name)
             self._prepare(views[name].text)
+            if name == verdicts.VIEW:
+                catalog.make(self.con, verdicts.TABLE, verdicts.judged(self.con))
             self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
     def _prepare(self, sql: str) -> None:

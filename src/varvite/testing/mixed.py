@@ -21,11 +21,12 @@ INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
 
 
 def fill(store: Store, *, records: int = 300) -> None:
-    """Sessions search, odd (unknown streams and fields), speed, followed, nothing."""
+    """Sessions search, odd (unknown streams and fields), speed, tuning, followed, nothing."""
     growing.graph(store, "search", records)
     _work(store)
     odd(store, "odd")
     speed(store, "speed")
+    _tuning(store)
     _followed(store)
     store.experiment("nothing", create=True, title="no record").close()
 
@@ -122,6 +123,26 @@ def speed(store: Store, session_id: str) -> None:
         session.append_record({"type": "finalize", "payload": {"branch": "best"}})
         for status in ("finalizing", "finalized"):
             session.transition(status)
+
+
+def _tuning(store: Store) -> None:
+    """An experiment session that measured its noise, tried ideas again, and got no further."""
+    told: dict[str, Any] = {"benchmark_hash": "b1", "environment": "two cores", "seed": 7}
+    ideas = ("Merge sorted halves", "Skip the sorted tail", "Skip the SORTED tail!", "Swap less")
+    with store.experiment("tuning", create=True, level="fast") as session:
+        session.start(Metric("comparisons"), **told)
+        same = [(100.0, "keep", "c0"), (101.0, "confirm", "c0"), (99.5, "confirm", "c0")]
+        for value, status, code in (*same, (60.0, "keep", "c1")):
+            made: dict[str, Any] = {"status": status}
+            told = {"code": code, "replicates": [value - 1, value + 1]}
+            session.append_record({"type": "run", "metric": value, "payload": told} | made)
+        for number in range(14):
+            told = {"change": f"change{number % 13}", "asi": {"assumption": "input is random"}}
+            made = {"status": "discard", "description": ideas[number % 4], "payload": told}
+            session.append_record({"type": "run", "metric": 70.0 + number} | made)
+        told = {"change": "change3", "asi": {"overturns": "Input is random."}}
+        made = {"status": "keep", "description": "Swap even less", "payload": told}
+        session.append_record({"type": "run", "metric": 59.0} | made)
 
 
 def _followed(store: Store) -> None:
