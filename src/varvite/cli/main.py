@@ -15,6 +15,7 @@ VERBS = {
     "graph": "varvite.cli.graph:graph",
     "experiment": "varvite.cli.experiment:experiment",
     "sql": "varvite.cli.sql:sql",
+    "checkpoint": "varvite.cli.checkpoint:checkpoint",
     "compact": "varvite.cli.compact:compact",
     "rebuild": "varvite.cli.rebuild:rebuild",
     "verify": "varvite.cli.verify:verify",

@@ -39,6 +39,26 @@ _TABLES = {
         "generation": "bigint",
     },
     verdicts.TABLE: verdicts.COLUMNS,
+    "checkpoints": {
+        "session_id": "varchar",
+        "name": "varchar",
+        "status": "varchar",
+        "cursor": "bigint",
+        "cursors": "varchar",
+        "generation": "bigint",
+        "parameters": "varchar",
+        "engine": "varchar",
+        "began_at": "timestamptz",
+        "ended_at": "timestamptz",
+        "rows_read": "bigint",
+        "bytes_read": "bigint",
+        "rows_written": "bigint",
+        "seconds": "double",
+        "peak_memory_bytes": "bigint",
+        "results": "varchar",
+        "proposes": "varchar",
+        "path": "varchar",
+    },
 }
 
 

@@ -9,7 +9,7 @@ from varvite.clock import now
 from varvite.query.snapshot import Snapshot
 from varvite.segments.scan import literal, quoted
 
-_CATALOG = ("sessions", "segments", "verdicts")
+_CATALOG = ("sessions", "segments", "checkpoints", "verdicts")
 
 
 def script(snapshot: Snapshot, store_path: str) -> str:

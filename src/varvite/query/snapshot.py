@@ -6,16 +6,16 @@ compaction never block one another.
 """
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import duckdb
 
 from varvite.disk.files import Folder
 from varvite.errors import QueryError
-from varvite.query import catalog, naming, relations, statements, verdicts
+from varvite.query import catalog, naming, receipts, relations, statements, verdicts
 from varvite.query.catalog import AsOf, SessionAt
 from varvite.query.result import Result
 from varvite.query.tail import Tail
@@ -29,8 +29,19 @@ ALL_RECORDS = "_all"
 """Every stream's records in one relation. No stream can have this name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a stream's relation stands on: rows and bytes of its segments, and of its tail."""
+
+    rows: int
+    bytes: int
+
+
 class Snapshot:
-    """The store at one moment. Views are made when they are first asked for."""
+    """The store at one moment. Views are made when they are first asked for.
+
+    touched: the streams that were asked for so far.
+    """
 
     def __init__(
         self,
@@ -39,10 +50,13 @@ class Snapshot:
         sessions: list[str] | None = None,
         as_of: AsOf = None,
         tail: bool = True,
+        connection: Callable[[], duckdb.DuckDBPyConnection] = connect,
+        verify: Callable[[Folder, Iterable[Segment]], None] = check.verified,
     ) -> None:
         """Fix the moment: read the manifest and each session's end; nothing of history yet.
 
-        Without `tail` each session ends where its segments do.
+        Without `tail` each session ends where its segments do. verify: how segments are
+        seen to be whole before they are read.
 
         Raises:
             SessionNotFoundError, CorruptError, NewerFormatError, InputError
@@ -51,6 +65,8 @@ class Snapshot:
         self._tail = Tail()
         self._tail_read = self._detached = False
         self._made: set[str] = set()
+        self._verify = verify
+        self.touched: dict[str, Touched] = {}
         self._cut: dict[str, int] | None = None
         with ExitStack() as held:
             self._pin = held.enter_context(ExitStack())
@@ -58,7 +74,7 @@ class Snapshot:
             self.sessions: list[SessionAt] = catalog.sessions(store, self.manifest, sessions)
             if not tail:
                 self.sessions = [replace(one, cursor=one.compacted) for one in self.sessions]
-            self.con = connect()
+            self.con = connection()
             held.callback(self.con.close)
             held.callback(self._tail.close)
             self.con.execute("create schema streams; create schema catalog; create schema tail")
@@ -86,7 +102,7 @@ class Snapshot:
         """
         try:
             naming.check_asks(self.con, sql)
-            self._prepare(sql)
+            self.prepare(sql)
             relation = self.con.sql(sql, params=params)
             if relation is None:
                 raise QueryError("the statement gives no rows", hint="ask with a select")
@@ -123,12 +139,14 @@ class Snapshot:
             if name in self._made:
                 continue
             self._made.add(name)
-            self._prepare(views[name].text)
+            if name == "checkpoints":
+                self._make_checkpoints()
+            self.prepare(views[name].text)
             if name == verdicts.VIEW:
                 catalog.make(self.con, verdicts.TABLE, verdicts.judged(self.con))
             self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
-    def _prepare(self, sql: str) -> None:
+    def prepare(self, sql: str) -> None:
         """Make what the statement reads; a stream that there is not is left for DuckDB to miss."""
         found = naming.named(self.con, sql)
         if found.streams:
@@ -170,7 +188,11 @@ class Snapshot:
             for segment in self.manifest.segments
             if segment.stream == stream and self._holds(segment)
         ]
-        check.verified(self._store, wanted)
+        self._verify(self._store, wanted)
+        self.touched[stream] = Touched(
+            sum(one.rows for one in wanted) + self._tail.rows(stream),
+            sum(one.bytes for one in wanted) + self._tail.bytes(stream),
+        )
         paths = [manifest.path_of(self._store, segment) for segment in wanted]
         return relations.relation(stream, paths, self._tail_of(stream), where=self._where())
 
@@ -242,9 +264,19 @@ class Snapshot:
         catalog.make(self.con, "sessions", sessions)
         catalog.make(self.con, "segments", segments)
 
+    def _make_checkpoints(self) -> None:
+        """The receipts of jobs, read when they are asked for."""
+        rows = receipts.rows(self._store, [(one.name, self._cursor(one)) for one in self.sessions])
+        catalog.make(self.con, "checkpoints", rows)
+
     @property
     def generation(self) -> int:
         return self.manifest.generation
+
+    @property
+    def cursors(self) -> dict[str, int]:
+        """How far it shows each session, by name."""
+        return {one.name: self._cursor(one) for one in self.sessions}
 
     def _cursor(self, one: SessionAt) -> int:
         return self._cut[one.identity.uid] if self._cut is not None else one.cursor

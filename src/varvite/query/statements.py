@@ -69,6 +69,11 @@ def queries() -> dict[str, Statement]:
     return _load("queries")
 
 
+@cache
+def checkpoints() -> dict[str, Statement]:
+    return _load("checkpoints")
+
+
 def query(name: str) -> Statement:
     """A named query.
 

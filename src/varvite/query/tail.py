@@ -3,6 +3,7 @@
 Only whole batches get in, so a line that is being written is never seen.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 from varvite.segments.scan import Owner, Spool, prefixed
@@ -15,12 +16,14 @@ class Tail:
 
     def __init__(self) -> None:
         self._spools: dict[str, Spool] = {}
+        self._rows: Counter[str] = Counter()
 
     def add(self, owner: Owner, batches: Iterable[Batch]) -> None:
         """Add a session's batches, in the order of seq."""
         for batch in batches:
             for stream, lines in by_stream(batch.lines()).items():
                 spool = self._spool(stream)
+                self._rows[stream] += len(lines)
                 spool.write(b"".join(prefixed(owner, line) for line in lines))
 
     def _spool(self, stream: str) -> Spool:
@@ -30,6 +33,12 @@ class Tail:
 
     def paths(self) -> dict[str, str]:
         return {stream: spool.path for stream, spool in self._spools.items()}
+
+    def rows(self, stream: str) -> int:
+        return self._rows[stream]
+
+    def bytes(self, stream: str) -> int:
+        return self._spools[stream].bytes if stream in self._spools else 0
 
     def close(self) -> None:
         while self._spools:

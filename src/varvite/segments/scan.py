@@ -43,18 +43,18 @@ def columns(stream: str) -> dict[str, str]:
 
 
 def connect(
-    *, threads: int | None = None, memory_limit: str | None = None
+    *, threads: int | None = None, memory_limit: str | None = None, spill: str | None = None
 ) -> duckdb.DuckDBPyConnection:
     """A connection in memory that keeps the order of lines and reads times as UTC.
 
-    What does not fit in `memory_limit` goes to a folder of its own below the
-    system's temporary one, which closing removes.
+    What does not fit in `memory_limit` goes to the folder `spill`, or to one of its own
+    below the system's temporary one, which closing removes.
     """
     config: dict[str, str | bool | int | float | list[str]] = {
         "preserve_insertion_order": True,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
-        "temp_directory": os.path.join(tempfile.gettempdir(), f"varvite-{ids.uid()}"),
+        "temp_directory": spill or os.path.join(tempfile.gettempdir(), f"varvite-{ids.uid()}"),
     }
     if threads is not None:
         config["threads"] = threads

@@ -1,0 +1,1 @@
+"""What runs the statements of checkpoints: DuckDB in this process."""
