@@ -12,8 +12,8 @@ from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
 
 if TYPE_CHECKING:
+    from varvite.exchange.watching import FileLog
     from varvite.experiment.importing import ImportReport
-    from varvite.records.foreign import ForeignLog
 
 FORMS = ("pi", "fusion", "csv", "parquet")
 LOGS = ("pi", "tsv", "fusion")
@@ -91,7 +91,7 @@ def import_log(
         show(settings, Answer.one({"session_id": session_id} | described(report)))
 
 
-def log_of(file: str, form: str, about: dict[str, Any]) -> "ForeignLog":
+def log_of(file: str, form: str, about: dict[str, Any]) -> "FileLog":
     """A log as the options describe it."""
     given = {name: value for name, value in about.items() if value}
     if form == "tsv":

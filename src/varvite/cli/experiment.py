@@ -28,11 +28,12 @@ _DIRECTIONS = ("minimize", "maximize")
         "append": f"{_HERE}:append",
         "import": "varvite.cli.exchange:import_log",
         "export": "varvite.cli.exchange:export",
+        "watch": "varvite.cli.watch:watch",
         "status": f"{_HERE}:status",
     },
 )
 def experiment() -> None:
-    """Experiment sessions: init, run, log, brief, finalize, append, import, export, status."""
+    """Experiment sessions: the loop, records, import, watch, export, finalize, status."""
 
 
 @click.command(cls=Verb)
