@@ -15,8 +15,10 @@ from varvite.errors import (
     InvalidIdError,
     InvalidRecordError,
     NotFoundError,
+    RecordNotFoundError,
     SessionExistsError,
     SessionNotFoundError,
+    VarviteError,
 )
 from varvite.experiment import amending, rows
 from varvite.experiment.rows import Record, Session
@@ -173,7 +175,7 @@ class Experiments:
         record = _record(type, dict(payload or {}))
         with self._open(session_id) as session:
             made = session.append_record(record, key=key, segment=segment)
-            found = self._at(session_id, made.cursor)
+            found = session.row(made.cursor)
         self._tell("record:appended", session_id)
         return found
 
@@ -212,7 +214,7 @@ class Experiments:
         """
         with self._open(session_id) as session:
             made = session.start_new_segment(metric, payload=dict(payload or {}))
-            found = self._at(session_id, made.first)
+            found = session.row(made.first)
         self._tell("segment:reset", session_id)
         self._tell("record:appended", session_id)
         return found
@@ -246,7 +248,7 @@ class Experiments:
             raise amending.not_found(record_id)
         with self._open(found.session_id) as session:
             session.update_record_payload(record_id, dict(patch))
-            return self._at(found.session_id, found.seq)
+            return session.row(found.seq)
 
     def _asked(self, session_id: str) -> Session | None:
         """The session by SQL, where its index cannot tell."""
@@ -256,21 +258,24 @@ class Experiments:
     def _with_run(
         self, session_id: str, run_id: str, act: Callable[[ExperimentSession, str], Any]
     ) -> Session:
-        if not self._has(session_id):
-            raise _missing(session_id)
-        found = self.get_record(run_id)
-        if found is None:
-            raise amending.not_found(run_id)
-        if found.type != "run":
-            raise amending.not_a_run(run_id)
-        if found.session_id != session_id:
-            raise InvalidRecordError(
-                f"Experiment record {run_id} does not belong to session {session_id}", path="id"
-            )
         with self._open(session_id) as session:
-            act(session, run_id)
+            try:
+                act(session, run_id)
+            except RecordNotFoundError:
+                raise self._elsewhere(session_id, run_id) from None
         self._tell("session:updated", session_id)
         return self._got(session_id)
+
+    def _elsewhere(self, session_id: str, run_id: str) -> VarviteError:
+        """What is to be said of a record that the session has not."""
+        found = self.get_record(run_id)
+        if found is None:
+            return amending.not_found(run_id)
+        if found.type != "run":
+            return amending.not_a_run(run_id)
+        return InvalidRecordError(
+            f"Experiment record {run_id} does not belong to session {session_id}", path="id"
+        )
 
     def _open(self, session_id: str) -> ExperimentSession:
         try:
@@ -289,11 +294,6 @@ class Experiments:
         if found is None:
             raise _missing(session_id)
         return found
-
-    def _at(self, session_id: str, seq: int) -> Record:
-        text = "from experiment_session_records where seq = ?"
-        (row,) = self._rows(text, [seq], session_id)
-        return rows.record(row)
 
     def _page(
         self,

@@ -8,7 +8,6 @@ from varvite.adapters.pi_log import PiLog
 from varvite.experiment import rows
 from varvite.experiment.session import Metric
 from varvite.store import Store
-from varvite.testing.faulty import ReadSpy
 
 TABLE = "from experiment_sessions order by id"
 
@@ -117,23 +116,3 @@ def test_a_name_of_another_type_than_a_name_is_asked_of_the_table(store):
 
     assert store.seen("s") is None
     assert store.experiments().get("s").max_iterations == 9
-
-
-def test_listing_reads_no_history(tmp_path):
-    read = []
-    for runs in (10, 2000):
-        store = Store(str(tmp_path / str(runs)))
-        with store.experiment("s", create=True, level="fast", seal_bytes=64 << 10) as session:
-            session.start(Metric("ms"), name="n")
-            for _ in range(runs // 10):
-                session.append_records([{"type": "run", "status": "discard", "metric": 1}] * 10)
-        spy = ReadSpy(store.path)
-
-        found = Store(store.path, files=spy).experiments().list(status="active", search="N")
-
-        assert [session.id for session in found] == ["s"]
-        read.append(spy.bytes_by_path)
-    short, long = read
-    assert len(list((tmp_path / "2000/s/journal").iterdir())) > 3
-    assert set(long) == set(short)
-    assert sum(long.values()) <= sum(short.values()) + 512

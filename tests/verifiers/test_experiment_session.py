@@ -2,8 +2,11 @@
 
 import itertools
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,8 @@ from varvite.errors import (
     SessionStatusError,
 )
 from varvite.experiment.session import Metric
+from varvite.store import Store
+from varvite.testing.faulty import ReadSpy
 
 STATES = ("active", "finalizing", "finalized", "archived")
 STEPS = {
@@ -134,6 +139,27 @@ def test_a_session_that_is_not_done_takes_records(experiments, made, status, typ
 
     assert (record.type, record.payload["status"]) == (type_, "keep")
     assert experiments.list_records("s")[-1] == record
+
+
+@pytest.mark.parametrize(
+    ("type_", "payload"),
+    [
+        ("config", {"metric": {"name": "m"}, "n": None}),
+        ("hook", None),
+        ("hook", {"stage": "after", "nested": {"a": [1, None]}}),
+        ("finalize", {"branches": []}),
+        ("run", {"status": "errored", "primaryMetric": float("nan"), "secondaryMetrics": []}),
+        ("run", {"status": "keep", "primaryMetric": 1.5, "commit": "abc", "description": "é"}),
+        ("run", {"status": "keep"}),
+        ("run", {"status": "keep", "secondaryMetrics": [{"name": "kb", "value": 3}], "asi": {}}),
+    ],
+)
+def test_what_appending_answers_is_the_row_in_the_table(experiments, made, type_, payload):
+    record = experiments.append_record("s", type_, payload)
+    assert record == experiments.get_record(record.id)
+
+    patched = experiments.update_record_payload(record.id, {"commit": None, "note": {"a": 1}})
+    assert patched == experiments.get_record(record.id)
 
 
 @pytest.mark.parametrize("status", ["finalized", "archived"])
@@ -290,6 +316,22 @@ SETTERS = ("set_baseline_run", "set_best_run", "record_kept")
 
 
 @pytest.mark.parametrize("setter", SETTERS)
+@pytest.mark.parametrize("status", STATES)
+def test_a_pointer_can_be_set_in_every_state(experiments, made, setter, status):
+    record = run(experiments, status="discard")
+    bring(experiments, "s", status)
+
+    found = getattr(experiments, setter)("s", record.id)
+
+    told = {
+        "set_baseline_run": found.baseline_run_id,
+        "set_best_run": found.best_run_id,
+        "record_kept": (found.kept_run_ids or [None])[0],
+    }
+    assert (told[setter], found.status) == (record.id, status)
+
+
+@pytest.mark.parametrize("setter", SETTERS)
 @pytest.mark.parametrize("session_id", ["s", "nope"])
 @pytest.mark.parametrize("target", ["missing", "foreign hook", "hook", "foreign run"])
 def test_pointer_errors_come_in_their_order(experiments, made, setter, session_id, target):
@@ -319,15 +361,17 @@ def test_pointer_errors_come_in_their_order(experiments, made, setter, session_i
 
 def test_deleting_a_session_takes_its_records_with_it(store, experiments, made):
     record = run(experiments)
+    experiments.set_best_run("s", record.id)
     experiments.create("other", METRIC, session_id="t")
 
     assert [experiments.delete("s"), experiments.delete("s")] == [True, False]
 
     assert (experiments.get("s"), experiments.get_record(record.id)) == (None, None)
     assert experiments.list_records("s") == []
-    assert store.sql('select distinct "sessionId" from experiment_session_records').rows() == [
-        ("t",)
-    ]
+    for table in ("experiment_session_records", "runs", "records", "events", "kept_runs"):
+        column = '"sessionId"' if table.startswith("experiment") else "session_id"
+        assert ("s",) not in store.sql(f"select distinct {column} from {table}").rows()
+    assert [session.id for session in experiments.list()] == ["t"]
 
 
 @pytest.fixture
@@ -364,6 +408,38 @@ def several(experiments):
 )
 def test_sessions_are_listed_the_newest_first_by_each_filter(several, filters, found):
     assert "".join(session.id for session in several.list(**filters)) == found
+
+
+FILTERS = [{}, {"status": "active"}, {"project_id": "p"}, {"tag": "a"}, {"search": "N"}]
+
+
+@pytest.mark.parametrize("filters", FILTERS)
+def test_listing_reads_no_history(histories, filters):
+    read = []
+    for path in histories:
+        spy = ReadSpy(path)
+        found = Store(path, files=spy).experiments().list(**filters)
+        assert [session.id for session in found] == ["s"]
+        read.append(spy.bytes_by_path)
+
+    short, long = read
+    assert set(long) == set(short)
+    assert sum(long.values()) <= sum(short.values()) + 512
+
+
+@pytest.fixture(scope="module")
+def histories(tmp_path_factory):
+    """A store with a short session, and one with a long session in several parts."""
+    stores = []
+    for runs in (10, 2000):
+        store = Store(str(tmp_path_factory.mktemp(f"runs-{runs}")))
+        with store.experiment("s", create=True, level="fast", seal_bytes=64 << 10) as session:
+            session.start(METRIC, name="n", project_id="p", tags=["a"])
+            for _ in range(runs // 10):
+                session.append_records([{"type": "run", "status": "discard", "metric": 1}] * 10)
+        stores.append(store.path)
+    assert len(list(Path(stores[1], "s", "journal").iterdir())) > 3
+    return stores
 
 
 @pytest.mark.parametrize("page", [{"limit": -1}, {"offset": -1}])
@@ -414,27 +490,77 @@ def test_a_session_cannot_be_said_to_be_what_it_cannot_be(experiments, made, cha
     assert experiments.get("s") == made
 
 
-FUSION = """
-SELECT s.id, s."currentSegment", s."bestRunId", s."keptRunIds", s."finalizedAt",
-       json_extract_string(s.metric, '$.direction') AS direction,
-       r.seq, r.type, json_extract_string(r.payload, '$.commit') AS "commit"
-FROM experiment_sessions s
-JOIN experiment_session_records r ON r."sessionId" = s.id AND r.segment = s."currentSegment"
-WHERE s.status = 'active' AND s."projectId" = 'p' AND r.type IN ('run', 'hook')
-ORDER BY s."createdAt" DESC, r.seq
-"""
+QUERIES = {
+    "the loop's table": """
+        SELECT s.id, s."currentSegment", s."bestRunId", s."keptRunIds", s."finalizedAt",
+               s.metric ->> '$.direction' AS direction,
+               r.seq, r.type, r.payload ->> '$.commit' AS "commit"
+        FROM experiment_sessions s
+        JOIN experiment_session_records r
+          ON r."sessionId" = s.id AND r.segment = s."currentSegment"
+        WHERE s.status = 'active' AND s."projectId" = 'p' AND r.type IN ('run', 'hook')
+        ORDER BY s."createdAt" DESC, r.seq""",
+    "unquoted names": """
+        SELECT id, name, projectId, status, currentSegment, maxIterations, workingDir
+        FROM experiment_sessions WHERE projectId = 'p' ORDER BY createdAt""",
+    "by segment": """
+        SELECT sessionId, segment, type, count(*) AS n, min(seq) AS first, max(seq) AS last
+        FROM experiment_session_records WHERE type <> 'patch'
+        GROUP BY sessionId, segment, type ORDER BY sessionId, segment, type""",
+    "the last runs": """
+        SELECT id, payload ->> '$.status' AS status FROM experiment_session_records
+        WHERE sessionId = 's' AND type = 'run' ORDER BY seq DESC LIMIT 2 OFFSET 1""",
+    "sessions without a run": """
+        SELECT s.id FROM experiment_sessions s WHERE NOT EXISTS (
+            SELECT 1 FROM experiment_session_records r
+            WHERE r.sessionId = s.id AND r.type = 'run')""",
+    "the best run": """
+        SELECT s.id, r.seq, r.payload ->> '$.status' FROM experiment_sessions s
+        LEFT JOIN experiment_session_records r ON r.id = s.bestRunId ORDER BY s.id""",
+}
 
 
-def test_a_query_written_for_fusions_tables_runs_unchanged(store, experiments):
-    experiments.create("sort", METRIC, session_id="s", project_id="p")
-    record = run(experiments)
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """A store, and Fusion's own tables in SQLite with the same in them."""
+    folder = tmp_path_factory.mktemp("both")
+    store = Store(str(folder / "store"))
+    experiments = store.experiments()
+    experiments.create("sort", METRIC, session_id="s", project_id="p", max_iterations=9)
+    experiments.create("empty", METRIC, session_id="t", working_dir="/w")
+    record = run(experiments, metric=3.0)
     experiments.append_record("s", "hook", {"stage": "after"})
     experiments.update_record_payload(record.id, {"commit": "abc"})
+    run(experiments, metric=1.0), run(experiments, status="discard", metric=0.5)
+    experiments.start_new_segment("s")
+    run(experiments, metric=2.0)
+    file = folder / "fusion.db"
+    for name in ("s", "t"):
+        store.export(name, "fusion", folder / f"{name}.db")
+    (folder / "s.db").rename(file)
+    with closing(sqlite3.connect(file)) as tables:
+        tables.execute("attach ? as other", [str(folder / "t.db")])
+        for table in TABLES:
+            tables.execute(f"insert into main.{table} select * from other.{table}")
+        tables.commit()
+        yield store, tables
 
-    rows = store.sql(FUSION).rows()
 
-    shared = ("s", 1, record.id, json.dumps([record.id]), None, "minimize")
-    assert rows == [(*shared, 2, "run", "abc"), (*shared, 3, "hook", None)]
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+def test_a_query_written_for_fusions_tables_runs_unchanged(both, query):
+    store, tables = both
+
+    ours, theirs = store.sql(query).rows(), tables.execute(query).fetchall()
+
+    assert ours == theirs
+    assert ours
+
+
+def test_a_query_sees_the_payload_under_its_patches(both):
+    store, _ = both
+    text = """SELECT payload ->> '$.commit' FROM experiment_session_records WHERE seq = 2"""
+
+    assert store.sql(text, sessions=["s"]).rows() == [("abc",)]
 
 
 TABLES = {

@@ -43,9 +43,8 @@ def record(folder: Folder, read: Read, record_id: str) -> dict[str, Any]:
         RecordNotFoundError
     """
     at = seq(read, record_id)
-    found: dict[str, Any] = orjson.loads(_line(folder, at))
     patch = ledger.patched(read, at)
-    return folded(found, patch) if patch else found
+    return folded(line(folder, at), patch) if patch else line(folder, at)
 
 
 def seq(read: Read, record_id: str) -> int:
@@ -60,9 +59,11 @@ def seq(read: Read, record_id: str) -> int:
     return found
 
 
-def _line(folder: Folder, seq: int) -> bytes:
-    batch = next(parts.batches(folder, seq - 1))
-    return batch.lines()[seq - batch.commit.first]
+def line(folder: Folder, at: int) -> dict[str, Any]:
+    """The record of a seq as it was committed. Reads one part of the journal."""
+    batch = next(parts.batches(folder, at - 1))
+    found: dict[str, Any] = orjson.loads(batch.lines()[at - batch.commit.first])
+    return found
 
 
 def folded(found: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

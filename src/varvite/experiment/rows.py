@@ -60,3 +60,37 @@ def session(row: dict[str, Any]) -> Session:
 
 def record(row: dict[str, Any]) -> Record:
     return Record(**_read_json(row))
+
+
+def record_of(line: dict[str, Any], patch: dict[str, Any], session_id: str) -> Record:
+    """A line of stream `records` as its row: its payload under its fields, under `patch`."""
+    given = line.get("payload")
+    payload = dict(given) if isinstance(given, dict) else {"payload": given} if given else {}
+    fields = {_FIELDS[name]: line[name] for name in _FIELDS if line.get(name) is not None}
+    for name, instead in _INSTEAD.items():
+        if instead in payload:
+            fields.pop(name, None)
+    return Record(
+        id=line["id"],
+        session_id=session_id,
+        segment=line["segment"],
+        seq=line["seq"],
+        type=line["type"],
+        payload=payload | fields | patch,
+        created_at=datetime.fromisoformat(line["at"]),
+    )
+
+
+_FIELDS = {
+    "status": "status",
+    "metric": "metric",
+    "metrics": "metrics",
+    "commit": "commit",
+    "description": "description",
+    "name": "name",
+    "metric_name": "metricName",
+    "metric_unit": "metricUnit",
+    "direction": "direction",
+}
+_INSTEAD = {"metric": "primaryMetric", "metrics": "secondaryMetrics"}
+"""Fields that are left out where the payload has them under Fusion's name."""

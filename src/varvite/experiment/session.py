@@ -21,6 +21,7 @@ from varvite.experiment import (
     loop_state,
     mirroring,
     status,
+    trend,
 )
 from varvite.experiment.concluding import Ending
 from varvite.experiment.importing import ImportReport
@@ -28,6 +29,7 @@ from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionS
 from varvite.experiment.loop import Logged, Loop
 from varvite.experiment.mirroring import Row, Seen
 from varvite.experiment.placing import Place
+from varvite.experiment.rows import Record, record_of
 from varvite.experiment.running import Measured
 from varvite.experiment.status import Rules
 from varvite.records.foreign import ForeignLog, LogBatch
@@ -41,6 +43,7 @@ from varvite.session.writer import Receipt, Writer
 def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     yield from about.fold(record, read)
     yield from loop_state.fold(record, read)
+    yield from trend.fold(record, read)
     yield from ledger.fold(record, read)
     yield from mirroring.fold(record, read)
     yield from ending.fold(record, read)
@@ -225,6 +228,11 @@ class ExperimentSession:
         """
         return amending.record(self._writer.folder, self._read, record_id)
 
+    def row(self, seq: int) -> Record:
+        """The record of a seq as a row of the mission's table. Reads one part of the journal."""
+        line = amending.line(self._writer.folder, seq)
+        return record_of(line, ledger.patched(self._read, seq), self.id)
+
     def pointer(self, name: str) -> str | None:
         """The id of the segment's baseline or best run: as set, by our rules else as computed."""
         set_to = self.state().pins.get(name)
@@ -371,16 +379,12 @@ class ExperimentSession:
             with suppress(GitError, SessionStatusError):
                 reconcile()
 
-    @property
-    def _uid(self) -> str:
-        return self._writer.identity.uid
-
     def _refuse_done(self) -> None:
         status.check_takes_records(self.id, self.status())
 
     def _import(self, source: str, batch: LogBatch, before: LogState | None) -> LogState | None:
         cursor = self.cursor
-        step = importing.plan(source, batch, before, self.state(), self._uid)
+        step = importing.plan(source, batch, before, self.state(), self._writer.identity.uid)
         if step.records:
             self._refuse_done()
             self._writer.append(step.records, expected_cursor=cursor)
@@ -393,5 +397,9 @@ class ExperimentSession:
         """Give the record its id: a function of the key where there is one."""
         kind = record["type"]
         fresh = f"{kind}_{ids.uid()}"
-        name = ids.derived(kind, self._uid, key, str(position)) if key is not None else fresh
+        name = (
+            ids.derived(kind, self._writer.identity.uid, key, str(position))
+            if key is not None
+            else fresh
+        )
         return record | {"id": name}
