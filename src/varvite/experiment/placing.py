@@ -3,7 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
+from varvite.errors import InvalidRecordError
 from varvite.experiment.ledger import SessionState, resolved
+from varvite.experiment.status import Rules
 
 
 class Place:
@@ -36,3 +38,19 @@ class Place:
         self._segment = record.get("segment") or self._segment + (1 if self._runs else 0)
         self._definition = resolved(record, self._definition)
         return record | {"segment": self._segment} | asdict(self._definition)
+
+
+def moved(record: dict[str, Any], segment: int | None, rules: Rules) -> dict[str, Any]:
+    """The record in a segment that its caller named, which only Fusion's rules let be another.
+
+    Raises:
+        InvalidRecordError: .path
+    """
+    if segment is None or segment == record["segment"]:
+        return record
+    if rules == "strict" or record["type"] == "config":
+        raise InvalidRecordError(
+            f"segment {segment}: the session is in segment {record['segment']}",
+            path="records[].segment",
+        )
+    return record | {"segment": segment}

@@ -28,7 +28,7 @@ from varvite.experiment.importing import ImportReport
 from varvite.experiment.ledger import LogState, RunEntry, SegmentState, SessionState
 from varvite.experiment.loop import Logged, Loop
 from varvite.experiment.mirroring import Row, Seen
-from varvite.experiment.placing import Place
+from varvite.experiment.placing import Place, moved
 from varvite.experiment.rows import Record, record_of
 from varvite.experiment.running import Measured
 from varvite.experiment.status import Rules
@@ -196,7 +196,7 @@ class ExperimentSession:
             if key is None or self._read(KEYS, key) is None:
                 self._refuse_done()
             made = [
-                self._named(self._moved(place.stamp(record), segment), key, position)
+                self._named(moved(place.stamp(record), segment, self._rules), key, position)
                 for position, record in enumerate(checked)
             ]
             return self._writer.append(made, key=key, expected_cursor=cursor)
@@ -349,16 +349,6 @@ class ExperimentSession:
             cursor = self.cursor
             made = mirroring.plan(source, seen, row(), self._read, self.get_record)
             return self._writer.append(made, expected_cursor=cursor)
-
-    def _moved(self, record: dict[str, Any], segment: int | None) -> dict[str, Any]:
-        if segment is None or segment == record["segment"]:
-            return record
-        if self._rules == "strict" or record["type"] == "config":
-            raise InvalidRecordError(
-                f"segment {segment}: the session is in segment {record['segment']}",
-                path="records[].segment",
-            )
-        return record | {"segment": segment}
 
     def _carried(self, segment: int) -> list[dict[str, Any]]:
         """The pointers as they stand, set again for a segment to come."""
