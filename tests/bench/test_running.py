@@ -114,6 +114,22 @@ def test_what_may_read_history_decides_nothing(measured):
     assert judged == {one.name for one in CONTINUATION}
 
 
+def test_the_first_round_is_thrown_away_and_the_sizes_take_turns(run_with):
+    called = []
+
+    @contextmanager
+    def ready(place):
+        first = place.path not in called
+        called.append(place.path)
+        yield lambda: place.store.sessions() if first else None
+
+    found = run_with(Operation("warms", ready))
+
+    small, large = called[:2]
+    assert called == [small, large, large, small]
+    assert [one.counts["bytes_read"] for one in found.figures if not one.history] == [0, 0]
+
+
 def test_some_operations_alone_read_no_history(folder, measured):
     found = running.run(Plan(folder, SIZES, rounds=1, keep=True, only=("poll", "list")))
 

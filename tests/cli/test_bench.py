@@ -31,12 +31,16 @@ def bench(varvite, tmp_path, monkeypatch):
     return call
 
 
-def test_a_continuation_that_reads_history_ends_it_with_1(bench):
+def test_a_continuation_that_reads_history_ends_it_with_1(bench, varvite, tmp_path):
     result = bench(only=(LIST, Operation("reads", _reads_history)))
 
     rows = json.loads(result.stdout)
     assert result.exit_code == 1
     assert {row["operation"] for row in rows if row["verdict"] == "grows"} == {"reads"}
+    varvite.store = tmp_path / "out" / "results"
+    (run,) = varvite.json("sql", "select status, metric from runs")
+    assert run["status"] == "discard"
+    assert run["metric"] > 1
 
 
 def test_flat_costs_end_it_with_0_and_leave_json_plots_and_a_session(bench, varvite, tmp_path):
