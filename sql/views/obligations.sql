@@ -22,10 +22,14 @@
 --           bucket_id        varchar      null      the bucket that it belongs to
 --           focus_id         varchar      null      the focus that it presses on
 --           opened_step      bigint       null      the step before which it was opened
+--           opened_times     bigint       null      the first opening included
 --           due_step         bigint       null      the step at which it is overdue while open
 --           overdue          bigint       null      how often it was overdue
 --           gaia_qid         varchar      null      Gaia's name for it
 --           closed_reason    varchar      null
+--           lane             varchar      null      gaia: it waits, or waited, for room there
+--           place            bigint       null      its number among those, from 1
+--           planned          boolean      null      whether its turn has come
 --           body             varchar      null      fields beyond these, as JSON
 select o.* exclude (stream) rename ("at" as committed_at)
 from streams.obligations as o

@@ -219,6 +219,70 @@ def test_what_gaia_did_and_nobody_recorded_is_found_and_not_done_twice(port, pac
     assert len(manifest["materializations"]) == (cut == "promote")
 
 
+def test_of_more_obligations_than_gaia_takes_the_next_come_in_as_others_are_closed(
+    port, package, store
+):
+    port.owner = "many"
+
+    def there():
+        state = json.loads((package / ".gaia/inquiry/state.json").read_text())
+        return [one["content"] for one in state["synthetic_obligations"]]
+
+    with store.graph("many", create=True, gaia=port) as session:
+        focus = session.open_focus("Which exponent?")
+        own = [
+            session.obligations.open(f"Show {n}.", target_kind="focus", target_id=focus)
+            for n in range(260)
+        ]
+        first = drain(session)
+        full = there()
+        for one in own[:3]:
+            session.obligations.close(one, "It was shown.")
+        second = session.project()
+        port.owner = "s1"
+
+    assert sum(one.failed for one in first) == second.failed == 0
+    assert full == [f"Show {n}." for n in range(256)]
+    assert there() == [f"Show {n}." for n in range(3, 259)]
+    assert second.left == 0
+
+
+@pytest.mark.parametrize("broken", ["package_broken", "uv_missing"])
+def test_what_stays_broken_ends_as_failed_after_five_attempts_and_says_why(
+    gaia_python, package, store, monkeypatch, broken
+):
+    trap = package / "src/field/trap.py"
+    if broken == "uv_missing":
+        monkeypatch.setenv("PATH", "/nonexistent")
+    port = Worker(gaia_python, owner="s1", timeout_s=60)
+    port.open_package(str(package))
+    with store.graph("s1", create=True, gaia=port) as session:
+        work(session, nodes=12, buckets=2)
+        if broken == "package_broken":
+            session.project()
+            session.assess(*late(session))
+            trap.write_text("raise ValueError('half done')\n")
+        codes = [set(session.project().codes) - {"target_unknown"} for _ in range(6)]
+    port.close()
+
+    rows = store.sql(
+        """
+        select attempts, retryable, json_extract_string(error, '$.code') from projections
+        where state = 'failed' and kind in ('add_package', 'candidate')
+        """
+    ).rows()
+    assert codes == [{broken}] * 5 + [set()]
+    assert {row for row in rows if row[2] == broken} == {(5, False, broken)}
+    assert {row[2] for row in rows} <= {broken, "target_unknown"}
+
+
+def late(session):
+    """A packet with new evidence and an answer to it."""
+    session.submit([hits(100, 4, "b0")])
+    packet = session.packets(1)[0]
+    return packet, opposing(packet)
+
+
 def test_without_gaia_a_session_goes_on_and_a_later_project_drains_it(port, package, store):
     closed = Without(Failure("gaia_missing", "gaia-lang is not installed", retryable=True))
     before = source_bytes(package)

@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from varvite.errors import InputError, RecordNotFoundError, StateConflictError
-from varvite.graph import due, focus, obligations
+from varvite.graph import due, focus, obligations, outbox
 from varvite.graph.obligations import STEPS
 
 
@@ -201,21 +201,53 @@ def test_an_obligation_is_planned_into_gaia_and_out_of_it(graphs, session):
     assert planned == [("obligation_open", own), ("obligation_close", own)]
 
 
-def test_gaia_is_given_only_so_many_open_ones(graphs, session, monkeypatch):
-    from varvite.graph import outbox
+def planned(graphs, kind="obligation_open"):
+    return [one["subject_id"] for one in graphs.records()["projections"] if one["kind"] == kind]
 
+
+def test_gaia_is_given_only_so_many_open_ones_and_the_next_when_one_is_closed(
+    graphs, session, monkeypatch
+):
     monkeypatch.setattr(outbox, "OPEN_IN_GAIA_MAX", 2)
-    own = [opened(session, f"answer {n}") for n in range(3)]
+    own = [opened(session, f"answer {n}") for n in range(5)]
+    before = planned(graphs)
+    session.obligations.close(own[2], "it was not needed")
     session.obligations.close(own[0], "answered")
-    opened(session, "one more")
+    session.obligations.defer(own[1], "later")
 
-    opens = [
-        one["subject_id"]
-        for one in graphs.records()["projections"]
-        if one["kind"] == "obligation_open"
-    ]
-    assert len(opens) == 3
-    assert own[2] not in opens
+    assert before == own[:2]
+    assert planned(graphs) == [own[0], own[1], own[3], own[4]]
+    assert planned(graphs, "obligation_close") == own[:2]
+    assert list(due.FOR_GAIA.waiting(session.look, due.GAIA)) == []
+
+
+def test_what_waits_for_room_and_is_opened_again_goes_to_the_end(graphs, session, monkeypatch):
+    monkeypatch.setattr(outbox, "OPEN_IN_GAIA_MAX", 1)
+    own = [opened(session, f"answer {n}") for n in range(3)]
+    session.obligations.defer(own[1], "later")
+    session.obligations.reopen(own[1], "after all")
+    for one in (own[0], own[2]):
+        session.obligations.close(one, "answered")
+
+    assert planned(graphs) == [own[0], own[2], own[1]]
+
+
+def test_of_thousands_that_wait_for_room_the_next_costs_the_same_few_reads(
+    graphs, session, monkeypatch, reads
+):
+    monkeypatch.setattr(outbox, "OPEN_IN_GAIA_MAX", 1)
+    counts = []
+    for size in (10, 1_000):
+        own = [opened(session, f"answer {size} {n}") for n in range(size)]
+        for one in own[:3]:
+            session.obligations.close(one, "answered")
+        with reads(session) as asked:
+            session.obligations.close(own[3], "answered")
+        counts.append(asked.count)
+        for one in own[4:]:
+            session.obligations.close(one, "answered")
+
+    assert counts[1] <= counts[0] + 2
 
 
 def test_a_focus_names_the_newest_of_its_obligations_and_counts_all(session):

@@ -1,4 +1,5 @@
 import itertools
+import json
 
 import pytest
 
@@ -114,6 +115,51 @@ def test_an_obligation_learns_its_qid_and_is_closed_by_it(graphs, session, gaia)
     assert graphs.latest("obligations")[own]["gaia_qid"] == "oblig_0"
     assert drained.applied == 1
     assert own not in gaia.made
+
+
+@pytest.mark.parametrize(
+    ("acts", "open_in_gaia"),
+    [
+        (["close"], False),
+        (["close", "reopen"], True),
+        (["project", "close"], False),
+        (["project", "close", "reopen"], True),
+        (["project", "close", "project", "reopen", "defer"], False),
+    ],
+)
+def test_openings_and_closings_of_one_flush_come_to_what_they_come_to_one_by_one(
+    graphs, session, gaia, acts, open_in_gaia
+):
+    (own,) = graphs.latest("obligations")
+    for act in acts:
+        if act == "project":
+            session.project()
+        else:
+            getattr(session.obligations, act)(own, "so be it")
+
+    drained = session.project()
+
+    assert (own in gaia.made) is open_in_gaia
+    assert (drained.failed, drained.left) == (0, 0)
+    assert gaia.calls.count("sync_obligations") <= acts.count("project") + 1
+
+
+@pytest.mark.parametrize("code", ["package_broken", "uv_missing", "gaia_died"])
+def test_what_fails_five_times_ends_as_failed_and_says_why(graphs, session, gaia, code):
+    (own,) = graphs.latest("candidates")
+    gaia.failures[own] = Failure(code, f"it was {code}", retryable=True)
+    for _ in range(outbox.ATTEMPTS_MAX):
+        session.project()
+    gaia.failures.clear()
+    after = session.project()
+
+    (row,) = graphs.sql(
+        "select state, attempts, retryable, error from projections where kind = 'candidate'"
+    ).dicts()
+    error = {"code": code, "message": f"it was {code}", "retryable": True}
+    assert (row["state"], row["attempts"], row["retryable"]) == ("failed", 5, False)
+    assert json.loads(row["error"]) == error
+    assert (after.applied, after.left) == (0, 0)
 
 
 def test_what_is_checked_is_verified_and_what_is_not_sound_stays_applied(graphs, session, gaia):

@@ -74,6 +74,15 @@ def promotion_probe(code):
     return Probe(failure=Failure(code, "0.4.4 has no engine"))
 
 
+def test_what_hints_at_a_dependency_is_promoted_by_a_verb_that_is_named(session, gaia, make):
+    own = candidate(session, make, type="supports", promotion_hint="depends_on")
+    session.project()
+
+    decision = promote(session, own, verb="derive")
+
+    assert (decision["outcome"], decision["verb"]) == ("applied", "derive")
+
+
 @pytest.mark.parametrize(
     ("fields", "given", "codes"),
     [
@@ -83,6 +92,8 @@ def promotion_probe(code):
         ({"promotion_hint": "infer"}, {"verb": "infer"}, ["probability"]),
         ({"promotion_hint": "infer"}, {"verb": "infer", "p_e_given_h": 1.0}, ["probability"]),
         ({"type": "undercuts"}, {}, ["not_promotable"]),
+        ({"type": "supports", "promotion_hint": "depends_on"}, {}, ["verb_not_stable"]),
+        ({"type": "supports"}, {"verb": "depends_on"}, ["verb_not_stable"]),
     ],
 )
 def test_what_gaia_would_not_take_is_refused_before_it_is_asked(

@@ -31,8 +31,7 @@ LIMIT_MAX = 256
 _ORDER = (
     "add_package",
     "materialise",
-    "obligation_open",
-    "obligation_close",
+    "obligation",
     "focus_set",
     "candidate",
     "promotion",
@@ -88,7 +87,7 @@ def drain(session: Acting, limit: int, *, check: bool = False) -> Drained:
     work = _Work(session)
     items = session.act(lambda batch: _begin(batch, min(limit, LIMIT_MAX)))
     for kind in _ORDER:
-        of_kind = [(one, found) for one, found in items if found["kind"] == kind]
+        of_kind = [(one, found) for one, found in items if _group(found) == kind]
         if of_kind:
             work.do(kind, of_kind)
     verified = work.verify() if check and work.applied else 0
@@ -135,8 +134,7 @@ class _Work:
         doing: dict[str, Callable[[list[Item]], None]] = {
             "add_package": self._packages,
             "materialise": self._sources,
-            "obligation_open": self._obligations,
-            "obligation_close": self._obligations,
+            "obligation": self._obligations,
             "focus_set": self._focuses,
             "candidate": self._candidates,
             "promotion": self._decisions,
@@ -198,24 +196,44 @@ class _Work:
             self._session.act(plan)
 
     def _obligations(self, items: list[Item]) -> None:
-        read = self._session.look
-        opened: list[OpenObligation] = []
-        closed: list[ClosedObligation] = []
-        early: list[Outcome] = []
-        for _, found in items:
-            subject = found["subject_id"]
-            stored = due.load(read, subject)
-            target = _target(read, stored)
-            if found["kind"] == "obligation_close":
-                closed.append(ClosedObligation(subject, stored.get("gaia_qid")))
-            elif target is None:
-                early.append(Outcome(subject, _not_there(stored["target_id"])))
-            else:
-                text, kind = stored["content"], stored["diagnostic_kind"]
-                opened.append(OpenObligation(subject, target, text, kind))
+        """One load and one save of Gaia's state: what is closed makes room for what is opened."""
+        closings = [item for item in items if item[1]["kind"] == "obligation_close"]
+        closing = {_opening(found) for _, found in closings}
+        openings, settled = [], []
+        for item in items:
+            if item[1]["kind"] == "obligation_open":
+                early = self._early(item[1], closing)
+                if early is None:
+                    openings.append(item)
+                else:
+                    settled.append((item, early))
+        stored = [due.load(self._session.look, found["subject_id"]) for _, found in openings]
+        opened = [
+            OpenObligation(
+                found["subject_id"],
+                str(_target(self._session.look, one)),
+                one["content"],
+                one["diagnostic_kind"],
+            )
+            for (_, found), one in zip(openings, stored, strict=True)
+        ]
+        closed = [
+            ClosedObligation(subject, due.load(self._session.look, subject).get("gaia_qid"))
+            for subject in (found["subject_id"] for _, found in closings)
+        ]
         if opened or closed:
-            early += self._ask(lambda: self._port.sync_obligations(opened, closed))
-        self._settle_all(items, early, _name_obligation)
+            outcomes = self._ask(lambda: self._port.sync_obligations(opened, closed))
+            settled += zip([*openings, *closings], outcomes, strict=True)
+        self._settle_each(settled, _name_obligation)
+
+    def _early(self, found: Record, closing: set[str]) -> Outcome | None:
+        """What becomes of an opening without Gaia being asked; None where it is to be asked."""
+        if _opening(found) in closing:
+            return Outcome(found["subject_id"], result={"closed": True})
+        stored = due.load(self._session.look, found["subject_id"])
+        if _target(self._session.look, stored) is None:
+            return Outcome(found["subject_id"], _not_there(stored["target_id"]))
+        return None
 
     def _focuses(self, items: list[Item]) -> None:
         outcomes = []
@@ -261,10 +279,15 @@ class _Work:
         also: Callable[[Batch, Record, Outcome], None] | None = None,
     ) -> None:
         by_id: Mapping[str, Outcome] = {one.id: one for one in outcomes}
+        self._settle_each([(item, by_id[item[1]["subject_id"]]) for item in items], also)
 
+    def _settle_each(
+        self,
+        settled: Sequence[tuple[Item, Outcome]],
+        also: Callable[[Batch, Record, Outcome], None] | None = None,
+    ) -> None:
         def plan(batch: Batch) -> None:
-            for projection_id, found in items:
-                outcome = by_id[found["subject_id"]]
+            for (projection_id, found), outcome in settled:
                 self._settle(batch, projection_id, outcome)
                 if also is not None and outcome.ok:
                     also(batch, found, outcome)
@@ -287,6 +310,17 @@ class _Work:
             retryable=failure.retryable,
         )
         self.codes[failure.code] += 1
+
+
+def _group(projection: Record) -> str:
+    """Openings and closings are one flush."""
+    kind = str(projection["kind"])
+    return "obligation" if kind.startswith("obligation_") else kind
+
+
+def _opening(projection: Record) -> str:
+    """What an opening and the closing of it have in common."""
+    return f"{projection['subject_id']}:{projection['payload'].get('opening')}"
 
 
 def _target(read: Read, obligation: Record) -> str | None:

@@ -12,6 +12,7 @@ import orjson
 from varvite.errors import RecordNotFoundError
 from varvite.graph import steps
 from varvite.graph.batch import Batch
+from varvite.graph.lane import Lane
 from varvite.graph.parameters import Parameters
 from varvite.graph.table import Record, Spread, Table, kept, listed, state
 from varvite.session.kind import Read
@@ -22,6 +23,17 @@ DUE_MAX = 64
 """Obligations that fall due at one step; more of them wait for the next."""
 WINDOW = 64
 """Open obligations that are at hand, overdue ones first; the others are records."""
+
+
+GAIA = "gaia"
+WAITS_BY = ("lane", "place", "planned")
+FOR_GAIA = Lane(
+    "obligation_waits",
+    "obligations",
+    OBLIGATION,
+    lambda one: bool(one["status"] == "open" and one.get("planned") is False),
+)
+"""Open ones that Gaia has no room for yet."""
 
 
 class Open(NamedTuple):
@@ -111,4 +123,5 @@ TABLES = (
     Table(OPEN, "obligations", lambda _obligation: (ALL,), _open),
     Table(OBLIGATION_FOCUS, "obligations", _focus, lambda o, _read: bytes(o["focus_id"], "utf-8")),
     kept(OBLIGATION, "obligations"),
+    FOR_GAIA.table(),
 )

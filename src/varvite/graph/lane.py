@@ -57,7 +57,7 @@ class Lane:
         """Who waits at a place; None where that one has left."""
         owner = (read(self.name, f"{lane}:{place}") or b"").decode()
         found = state(read, self._kept, owner)
-        if found is None or (found["lane"], found["place"]) != (lane, place):
+        if found is None or (found.get("lane"), found.get("place")) != (lane, place):
             return None
         return (owner, found) if self._waits(found) else None
 

@@ -85,7 +85,8 @@ def step_to(
         made = found | {"status": to, "due_step": None, "overdue": 0}
         made["closed_reason" if to == "closed" else "why"] = why
         batch.add("obligations", obligation_id, made)
-        outbox.obligation(batch, obligation_id, made)
+        if outbox.close_obligation(batch, obligation_id, made):
+            _let_in(batch)
         if found["status"] == "open":
             _press(batch, obligation_id, found, -1, parameters, at_seq)
     return due.load(batch.read, obligation_id)
@@ -95,16 +96,29 @@ def _open(
     batch: Batch, obligation_id: str, fields: Record, parameters: Parameters, at_seq: int
 ) -> None:
     step = steps.count(batch.read)
-    made = fields | {
+    made = {name: fields[name] for name in fields if name not in due.WAITS_BY} | {
         "status": "open",
         "opened_step": step,
+        "opened_times": fields.get("opened_times", int("opened_step" in fields)) + 1,
         "due_step": due.due_step(batch.read, step + parameters.overdue_after),
         "overdue": 0,
     }
+    has_room = outbox.has_room(batch.read)
+    if made["actionable"] and not has_room:
+        place = due.FOR_GAIA.next_place(batch.read, due.GAIA)
+        made |= {"lane": due.GAIA, "place": place, "planned": False}
     batch.add("obligations", obligation_id, made)
-    if made["actionable"]:
-        outbox.obligation(batch, obligation_id, made)
+    if made["actionable"] and has_room:
+        outbox.open_obligation(batch, obligation_id, made)
     _press(batch, obligation_id, made, 1, parameters, at_seq)
+
+
+def _let_in(batch: Batch) -> None:
+    """Plan the one that has waited longest for room in Gaia. A few reads."""
+    for obligation_id, found in due.FOR_GAIA.waiting(batch.read, due.GAIA):
+        batch.add("obligations", obligation_id, found | {"planned": True})
+        outbox.open_obligation(batch, obligation_id, found)
+        return
 
 
 def _ties(batch: Batch, fields: Record) -> Record:

@@ -137,18 +137,32 @@ def package_ref(read: Read, node_id: str) -> str | None:
     return None if found is None else found["ref"]
 
 
-def obligation(batch: Batch, obligation_id: str, fields: Record) -> None:
-    """Plan what an obligation has to become, as far as Gaia's share of open ones goes."""
-    rev = str(fields["opened_step"])
-    opened = state(
-        batch.read, PROJECTION, ids.derived("projection", "obligation_open", obligation_id, rev)
-    )
-    if fields["status"] == "open":
-        if opened is None and int(batch.read(OPEN_IN_GAIA, ALL) or b"0") < OPEN_IN_GAIA_MAX:
-            payload = {name: fields[name] for name in ("target_id", "content", "diagnostic_kind")}
-            plan(batch, "obligation_open", obligation_id, payload, rev=rev)
-    elif opened is not None:
-        plan(batch, "obligation_close", obligation_id, {}, rev=rev)
+def has_room(read: Read) -> bool:
+    """Whether another open obligation goes to Gaia at once."""
+    return int(read(OPEN_IN_GAIA, ALL) or b"0") < OPEN_IN_GAIA_MAX
+
+
+def open_obligation(batch: Batch, obligation_id: str, fields: Record) -> None:
+    """Plan an obligation into Gaia."""
+    payload = {name: fields[name] for name in ("target_id", "content", "diagnostic_kind")}
+    rev = opening(fields)
+    plan(batch, "obligation_open", obligation_id, payload | {"opening": rev}, rev=rev)
+
+
+def close_obligation(batch: Batch, obligation_id: str, fields: Record) -> bool:
+    """Plan it out of Gaia, where it was planned into it; whether that makes room."""
+    rev = opening(fields)
+    opened = ids.derived("projection", "obligation_open", obligation_id, rev)
+    if state(batch.read, PROJECTION, opened) is None:
+        return False
+    plan(batch, "obligation_close", obligation_id, {"opening": rev}, rev=rev)
+    return True
+
+
+def opening(obligation: Record) -> str:
+    """Which of its openings an obligation is in."""
+    times = obligation.get("opened_times", 1)
+    return f"{obligation['opened_step']}" + (f":{times}" if times > 1 else "")
 
 
 def step_to(batch: Batch, projection_id: str, to: str, **fields: Any) -> Record:

@@ -31,6 +31,8 @@ VERBS: dict[str, tuple[str, ...]] = {
     "qualifies": ("derive",),
 }
 """What each relation type can become; the other types stay provisional."""
+SCAFFOLD = "depends_on"
+"""To Gaia a scaffold, as the candidate is: it can be hinted at, and promotes nothing."""
 OPEN = frozenset({"candidate", "deferred", "demoted"})
 DECIDERS = ("human", "agent", "policy")
 RELATED = 2
@@ -90,7 +92,8 @@ def verb_of(candidate: Record, wanted: str | None) -> str | None:
     """The verb asked for, else what the candidate's pattern or hint says, else the first."""
     allowed = VERBS.get(candidate["relation_type"], ())
     given = (wanted, candidate.get("pattern"), candidate.get("promotion_hint"))
-    chosen = [one for one in given if one and (one == wanted or one in allowed)]
+    named = {*allowed, wanted, SCAFFOLD}
+    chosen = [one for one in given if one and one in named]
     return (chosen or [*allowed, None])[0]
 
 
@@ -132,6 +135,9 @@ def _verb(candidate: Record, verb: str | None) -> list[Refusal]:
     if not allowed:
         message = f"{candidate['relation_type']} does not become stable"
         return [Refusal("not_promotable", message)]
+    if verb == SCAFFOLD:
+        message = f"{verb} is as provisional as the candidate: name {' or '.join(allowed)}"
+        return [Refusal("verb_not_stable", message)]
     if verb not in allowed:
         return [Refusal("verb_not_allowed", f"expected one of {', '.join(allowed)}")]
     pattern = candidate.get("pattern")

@@ -48,6 +48,8 @@ class Obligation(TypedDict, total=False):
 
     diagnostic_kind: one of Gaia's five; raw_kind: the word that was given.
     due_step: the step from which it is overdue while open. overdue: how often it was.
+    opened_times: the first opening included.
+    lane, place: where it waits for room in Gaia, and its number there, from 1; not planned yet.
     """
 
     target_kind: Required[Literal["focus", "bucket", "node", "gaia_qid"]]
@@ -64,10 +66,14 @@ class Obligation(TypedDict, total=False):
     bucket_id: str | None
     focus_id: str | None
     opened_step: Int
+    opened_times: Int
     due_step: Int | None
     overdue: Int
     gaia_qid: str | None
     closed_reason: str | None
+    lane: Literal["gaia"] | None
+    place: Int | None
+    planned: bool | None
 
 
 @with_config(CONFIG)

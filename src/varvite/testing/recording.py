@@ -52,13 +52,13 @@ class RecordingGaia:
     def sync_obligations(
         self, opened: Sequence[port.OpenObligation], closed: Sequence[port.ClosedObligation]
     ) -> list[port.Outcome]:
+        for one in closed:
+            self.made.pop(one.obligation_id, None)
         made = [
             self._make(one.obligation_id, one, qid=f"oblig_{place}")
             for place, one in enumerate(opened)
         ]
-        for one in closed:
-            self.made.pop(one.obligation_id, None)
-            made.append(port.Outcome(one.obligation_id))
+        made += [port.Outcome(one.obligation_id) for one in closed]
         return self._done("sync_obligations", made)
 
     def set_focus(self, focus: port.FocusSet) -> port.Outcome:
