@@ -128,9 +128,14 @@ class Repository:
 
 
 @pytest.fixture
-def repository(tmp_path):
-    """A repository with one commit, on branch main."""
-    return Repository(tmp_path / "work")
+def make_repository(tmp_path):
+    """Makes a repository of a name with one commit, on branch main."""
+    return lambda name: Repository(tmp_path / name)
+
+
+@pytest.fixture
+def repository(make_repository):
+    return make_repository("work")
 
 
 @pytest.fixture(scope="session")
