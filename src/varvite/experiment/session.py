@@ -21,7 +21,6 @@ from varvite.experiment import (
     loop_state,
     mirroring,
     status,
-    trend,
 )
 from varvite.experiment.concluding import Ending
 from varvite.experiment.importing import ImportReport
@@ -43,7 +42,6 @@ from varvite.session.writer import Receipt, Writer
 def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     yield from about.fold(record, read)
     yield from loop_state.fold(record, read)
-    yield from trend.fold(record, read)
     yield from ledger.fold(record, read)
     yield from mirroring.fold(record, read)
     yield from ending.fold(record, read)
