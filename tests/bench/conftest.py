@@ -1,5 +1,6 @@
 import pytest
 
+from varvite import checkpoints
 from varvite.bench import running, seeding
 from varvite.bench.running import Plan
 
@@ -7,8 +8,10 @@ SIZES = (300, 3_000)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def few_buckets():
+def small():
+    """A history of few buckets, and no checkpoint but what a test brings."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpoints, "jobs", dict)
         patch.setattr(seeding, "BUCKETS", 5)
         yield
 

@@ -88,7 +88,9 @@ def test_the_page_is_whole_without_a_network_or_a_script(measured, tmp_path):
 
 
 def test_a_plot_is_logarithmic_and_draws_proportion_at_45_degrees():
-    growth = Growth("s", "bytes_read_outside", {100: 10.0, 10_000: 1000.0}, 990, 0, decides=True)
+    growth = Growth(
+        "s", "bytes_read_outside", {100: 10.0, 10_000: 1000.0}, 990, None, decides=False
+    )
 
     plot = page.plot(growth, {})
 
@@ -102,6 +104,17 @@ def test_a_plot_is_logarithmic_and_draws_proportion_at_45_degrees():
         ("10²", page.DECADE),
         ("10³", 0),
     ]
+
+
+def test_how_far_a_continuation_may_rise_is_drawn_and_of_history_nothing():
+    given = ("s", "bytes_read_outside", {100: 100.0, 1_000: 200.0}, 100, 900)
+
+    judged = page.plot(Growth(*given, decides=True), {})
+    shown = page.plot(Growth(*given, decides=False), {})
+
+    assert [line.kind for line in judged.lines] == ["proportional", "allowed", "cost"]
+    assert [y for _, y in judged.lines[1].points] == [page.DECADE] * 2
+    assert [line.kind for line in shown.lines] == ["proportional", "cost"]
 
 
 def test_values_are_shown_in_three_digits_and_a_unit():
@@ -118,7 +131,7 @@ def test_a_floor_is_drawn_below_its_cost_and_a_cost_of_nothing_not_at_all():
     plot = page.plot(growth, {100: 0.001, 1_000: 0.001})
     empty = page.plot(Growth("s", "bytes_read_outside", {100: 0.0}, 0, None, decides=False), {})
 
-    (cost, floor) = plot.lines[1:]
+    (floor, cost) = plot.lines[1:]
     assert [y for _, y in cost.points] == [page.DECADE] * 2
     assert [y for _, y in floor.points] == [2 * page.DECADE] * 2
     assert cost.labels == ["10", "10"]

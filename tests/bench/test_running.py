@@ -1,14 +1,18 @@
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from tests.bench.conftest import SIZES
 
+from varvite import checkpoints
 from varvite.bench import history, operations, running, seeding
-from varvite.bench.operations import CONTINUATION, Operation
+from varvite.bench.operations import CONTINUATION, Operation, Place
 from varvite.bench.running import Plan
 from varvite.bench.seeding import SESSION
 from varvite.session import parts
+from varvite.testing import toy_job
+from varvite.testing.toy_job import TOY
 
 COUNTS = {
     "open": {"bytes_written", "keys", "bytes_read", "files_opened", "files_touched"},
@@ -159,7 +163,7 @@ def test_a_seed_that_was_cut_short_is_made_anew(tmp_path, monkeypatch):
 
     path = seeding.seeded(str(tmp_path), 300)
 
-    assert operations.Place.at(path, 1).store.session(SESSION)["cursor"] >= 300
+    assert Place.at(path, 1).store.session(SESSION)["cursor"] >= 300
 
 
 def test_a_copy_that_is_changed_leaves_the_seed_as_it_was(tmp_path):
@@ -167,7 +171,7 @@ def test_a_copy_that_is_changed_leaves_the_seed_as_it_was(tmp_path):
     before = _bytes(source)
     seeding.copy(source, f"{tmp_path}/copy")
 
-    place = operations.Place.at(f"{tmp_path}/copy", 1)
+    place = Place.at(f"{tmp_path}/copy", 1)
     with place.store.graph(SESSION) as session:
         session.submit([place.payload()])
     place.store.compact()
@@ -182,3 +186,26 @@ def _bytes(path):
             with open(os.path.join(folder, name), "rb") as file:
                 found[os.path.join(folder, name)] = file.read()
     return found
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """There is a job that reads graph sessions, and one that reads experiments."""
+    toy_job.install()
+    other = replace(TOY, name="other", kind="experiment")
+    monkeypatch.setattr(checkpoints, "jobs", lambda: {"toy": TOY, "other": other})
+
+
+def test_each_checkpoint_that_reads_graphs_has_a_row(jobs, folder, tmp_path):
+    stores = {}
+    for size in SIZES:
+        stores[size] = str(tmp_path / str(size))
+        seeding.copy(seeding.seeded(folder, size), stores[size])
+        Place.at(stores[size], 0).store.compact()
+
+    found = list(history.checkpointing(stores))
+
+    assert [(one.operation, one.records) for one in found] == [
+        ("checkpoint toy", size) for size in SIZES
+    ]
+    assert all(one.history and one.ratio and one.counts["bytes_read_all"] for one in found)

@@ -3,6 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from varvite import checkpoints
 from varvite.bench import history, operations, seeding
 from varvite.bench.operations import CONTINUATION, Operation
 from varvite.bench.seeding import SESSION
@@ -22,6 +23,7 @@ def bench(varvite, tmp_path, monkeypatch):
     """`varvite bench` of the smallest sizes, of these operations alone."""
     monkeypatch.setattr(seeding, "BUCKETS", 5)
     monkeypatch.setattr(history, "QUESTIONS", {})
+    monkeypatch.setattr(checkpoints, "jobs", dict)
 
     def call(*options, only=(LIST,), shape=None):
         monkeypatch.setattr(operations, "CONTINUATION", only)

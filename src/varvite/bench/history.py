@@ -20,6 +20,7 @@ QUESTIONS = {
 }
 """Each as the store is asked, and as DuckDB is that scans the same Parquet files."""
 
+GRAPH_KINDS = (None, "graph")
 RAW = "DuckDB's scan of the same Parquet"
 
 
@@ -78,6 +79,25 @@ def _raw(place: Place, sql: str) -> float:
             connection.sql(sql).fetchall()
 
     return watched(place, ask).seconds
+
+
+def checkpointing(
+    stores: Mapping[int, str], *, progress: Progress | None = None
+) -> Iterator[Figure]:
+    """Each job that reads graph sessions, once a history; beside a scan of its nodes."""
+    from varvite import checkpoints
+
+    for job in checkpoints.jobs().values():
+        if job.kind in GRAPH_KINDS:
+            yield from [_checkpoint(job.name, *at, progress) for at in stores.items()]
+
+
+def _checkpoint(name: str, records: int, path: str, progress: Progress | None) -> Figure:
+    place, found = Place.at(path, 0), Rounds()
+    call = partial(place.store.checkpoint, name, progress=progress)
+    found.counts.append(watched(place, call))
+    found.floor_s.append(_raw(place, AGGREGATE.format("parquet")))
+    return found.figure(f"checkpoint {name}", records, history=True, floor=RAW)
 
 
 def node_segments(place: Place) -> list[str]:

@@ -36,7 +36,7 @@ class Tick(NamedTuple):
 
 
 class Line(NamedTuple):
-    """kind: cost, floor or proportional. Points are in pixels."""
+    """kind: cost, floor, allowed or proportional. Points are in pixels."""
 
     kind: str
     points: Points
@@ -87,9 +87,8 @@ def panels(measured: Measured) -> Iterator[Panel]:
         by_name = {one.what: one for one in group}
         judged = [one for one in by_name.values() if one.decides]
         verdict = "grows" if any(one.failed for one in judged) else "flat"
-        plots = [
-            plot(by_name[name], _floor(by_name) if name == "seconds" else {}) for name in _SHOWN
-        ]
+        floors = {"seconds": _floor(by_name)}
+        plots = [plot(by_name[name], floors.get(name, {})) for name in _SHOWN]
         yield Panel(operation, verdict if judged else "may read history", plots)
 
 
@@ -99,22 +98,33 @@ def _floor(by_name: dict[str, Growth]) -> dict[int, float]:
 
 
 def plot(growth: Growth, floor: dict[int, float]) -> Plot:
-    """The cost, its floor, and what it would be if it grew with the history."""
+    """The cost, its floor, how far it may rise, and where it would if it grew with the history."""
     factor = _UNITS.get(growth.what, 1)
     costs = {size: value * factor for size, value in growth.by_records.items() if value > 0}
     floors = {size: value * factor for size, value in floor.items() if value > 0}
+    most = _most(growth)
     left, right = _decades(list(costs) or [1], 1)
-    low, high = _decades([*costs.values(), *floors.values()] or [1], DECADES_MIN)
+    shown = [*costs.values(), *floors.values(), *most.values()]
+    low, high = _decades(shown or [1], DECADES_MIN)
     place = _Place(left, high, DECADE)
-    lines = [place.line("cost", costs)] + ([place.line("floor", floors)] if floors else [])
+    others = {"floor": floors, "allowed": most}
+    lines = [place.line(kind, values) for kind, values in others.items() if values]
     return Plot(
         _SHOWN[growth.what],
         (right - left) * DECADE,
         (high - low) * DECADE,
         [Tick((n - left) * DECADE, _power(n)) for n in range(left, right + 1)],
         [Tick((high - n) * DECADE, _power(n)) for n in range(low, high + 1)],
-        [*_proportional(place, costs, right), *lines],
+        [*_proportional(place, costs, right), *lines, place.line("cost", costs)],
     )
+
+
+def _most(growth: Growth) -> dict[int, float]:
+    """The smallest history's cost with all that it may grow by, on every history."""
+    first = next(iter(growth.by_records.values()), 0)
+    if not growth.decides or growth.allowed is None or not first:
+        return {}
+    return dict.fromkeys(growth.by_records, first + growth.allowed)
 
 
 def _proportional(place: "_Place", costs: dict[int, float], right: int) -> list[Line]:

@@ -84,8 +84,9 @@ def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> l
     few = max(1, plan.rounds // 3)
     compacted = [*history.compacting(stores, progress=progress)]
     asked = [*history.asking(stores, few)]
+    jobs = [*history.checkpointing(stores, progress=progress)]
     going_on = [*measuring.measure(plan.continuation, stores, plan.rounds, progress=progress)]
-    return [*going_on, *compacted, *asked]
+    return [*going_on, *compacted, *asked, *jobs]
 
 
 @contextmanager
