@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from varvite.errors import GitError
+from varvite.experiment.change import DIFF, fingerprint
 from varvite.experiment.git_command import git, locked
 
 RUN_TRAILER, SESSION_TRAILER = "Varvite-Run", "Varvite-Session"
@@ -106,6 +107,15 @@ class Repository:
             raise
         return self.head()
 
+    def change(self, changed: Sequence[Changed]) -> str | None:
+        """A fingerprint of what these paths change, the same on another HEAD; None of none."""
+        if not changed:
+            return None
+        fresh = [one.path for one in changed if one.code == "??"]
+        known = [one.path for one in changed if one.code != "??"]
+        diff = self._git("diff", *DIFF, "HEAD", "--", *known) if known else ""
+        return fingerprint(diff, [(path, self._content(path)) for path in fresh])
+
     def save(self, changed: Sequence[Changed], ref: str, text: str) -> str:
         """Make a commit of these paths as they are, beside all branches, and name it `ref`."""
         with tempfile.TemporaryDirectory() as folder:
@@ -146,6 +156,13 @@ class Repository:
     def _blob(self, commit: str, path: str) -> str | None:
         row = self._git("ls-tree", "--full-tree", commit, "--", path)
         return row.split()[2] if row else None
+
+    def _content(self, path: str) -> bytes:
+        full = self._full(path)
+        if os.path.islink(full):
+            return os.fsencode(os.readlink(full))
+        with open(full, "rb") as file:
+            return file.read()
 
     def _full(self, path: str) -> str:
         return os.path.join(self.top, path)

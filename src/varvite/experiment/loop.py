@@ -7,12 +7,12 @@ appended under the intent's key, and taking back is done again where it was not 
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 from varvite import ids
 from varvite.errors import GitError, InvalidRecordError, IterationLimitError, SessionStatusError
-from varvite.experiment import hooks, loop_state, running
+from varvite.experiment import briefing, hooks, loop_state, running, trend
 from varvite.experiment.git import RUN_TRAILER, SESSION_TRAILER, Changed, Repository, message
 from varvite.experiment.ledger import SegmentState, SessionState
 from varvite.experiment.running import Measured
@@ -92,7 +92,7 @@ class Loop:
         command = command or given.get("command")
         if not command:
             raise InvalidRecordError("no command", hint="give one, or set it", path="command")
-        head = self._head_before()
+        before = self._before()
         measured = running.measure(
             command,
             cwd=self.cwd,
@@ -100,7 +100,8 @@ class Loop:
             checks=checks or given.get("checks"),
             **options,
         )
-        self._event(loop_state.MEASURED, asdict(measured) | {"head": head, "cwd": self.cwd})
+        measured = self._warned(measured, before["change"])
+        self._event(loop_state.MEASURED, asdict(measured) | before | {"cwd": self.cwd})
         return measured
 
     def log(
@@ -158,23 +159,7 @@ class Loop:
 
     def brief(self) -> dict[str, Any]:
         """What an agent must know after a context reset; reads the index alone, 50 runs at most."""
-        state, segment = self._session.state(), self._session.segment()
-        measured = loop_state.measured(self._writer.read)
-        told = ("command", "scope", "max_iterations", "checks")
-        pointers = ("baseline", "baseline_valid", "best")
-        return {
-            "status": state.status,
-            **asdict(state.definition),
-            **{name: self.settings.get(name) for name in told},
-            "segment": state.segment,
-            "runs": state.runs,
-            "kept": state.kept,
-            "statuses": state.statuses,
-            "left": self.left(),
-            **{name: _entry(getattr(segment, name, None)) for name in pointers},
-            "to_log": measured and {name: measured[name] for name in ("metric", "status", "tail")},
-            "recent": loop_state.recent(self._writer.read, state.ordinal, state.runs),
-        }
+        return briefing.brief(self._writer.read, self.left())
 
     def fire(self, stage: hooks.Stage, payload: dict[str, Any]) -> str | None:
         """Fire a hook, record it where there was a config, and return what it tells the agent."""
@@ -203,12 +188,14 @@ class Loop:
         store = os.path.dirname(self._writer.folder.path)
         return Repository(cwd or self.cwd, scope, exclude=[store])
 
-    def _head_before(self) -> str | None:
+    def _before(self) -> dict[str, Any]:
+        """The commit that is measured, and a fingerprint of what is changed beyond it."""
         repository = self._repository()
         if repository is None:
-            return None
+            return {"head": None, "change": None}
         fresh = not (self._session.state().runs or loop_state.measured(self._writer.read))
-        if fresh and (changed := repository.changed()):
+        changed = repository.changed()
+        if fresh and changed:
             paths = ", ".join(one.path for one in changed[:5])
             raise GitError(
                 f"the scope has changes of before the first run: {paths}",
@@ -216,7 +203,15 @@ class Loop:
                 command="status",
                 stderr="",
             )
-        return repository.head()
+        return {"head": repository.head(), "change": repository.change(changed)}
+
+    def _warned(self, measured: Measured, change: str | None) -> Measured:
+        """Say so where an earlier run changed the same."""
+        found = trend.changed_before(self._writer.read, change)
+        if found is None:
+            return measured
+        told = f"run {found['ordinal']} changed the same: {found['status']}"
+        return replace(measured, warnings=[*measured.warnings, told])
 
     def _planned(
         self, repository: Repository, record: dict[str, Any], measured: dict[str, Any]
@@ -231,6 +226,7 @@ class Loop:
             )
         action = ACTIONS.get(record["status"], "revert") if changed else "none"
         intent = self._intent(record, action, head, changed)
+        intent["change"] = repository.change(changed)
         if action == "revert":
             ref = f"refs/varvite/{self._writer.identity.uid}/{intent['run_id']}"
             intent["saved"] = repository.save(changed, ref, self._message(intent))
@@ -248,6 +244,7 @@ class Loop:
             "head": head,
             "changed": [[one.path, one.code] for one in changed],
             "saved": None,
+            "change": None,
             "cwd": self.cwd,
         }
 
@@ -290,6 +287,7 @@ class Loop:
         paths = [path for path, _ in intent["changed"]] if intent["action"] == "revert" else []
         kept_back = [path for path in paths if path not in set(taken)]
         extra = {"saved": intent["saved"], "head": intent["head"], "kept_back": kept_back}
+        extra |= {"change": intent.get("change"), "code": _code(intent, commit)}
         outcome = record | {"commit": commit, "payload": record["payload"] | extra}
         receipt = self._session.append_record(outcome, key=intent["key"])
         return Logged(
@@ -344,6 +342,15 @@ def _record(
     }
 
 
+def _code(intent: dict[str, Any], commit: str | None) -> str | None:
+    """A name of the code that was measured: the same name, the same files."""
+    head: str | None = intent["head"]
+    change = intent.get("change")
+    if head is None or change is None:
+        return head
+    return commit if intent["action"] == "commit" else f"{head}+{change}"
+
+
 def _check_keep(record: dict[str, Any], measured: dict[str, Any]) -> None:
     if record["status"] != "keep":
         return
@@ -355,11 +362,6 @@ def _check_keep(record: dict[str, Any], measured: dict[str, Any]) -> None:
         raise InvalidRecordError(
             "keep outcome requires primary metric", hint="run the benchmark first", path="metric"
         )
-
-
-def _entry(run: Any) -> dict[str, Any] | None:
-    names = ("id", "ordinal", "status", "metric")
-    return {name: getattr(run, name) for name in names} if run else None
 
 
 def _pi_session(state: SessionState, segment: SegmentState | None) -> dict[str, Any]:

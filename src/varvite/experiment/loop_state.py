@@ -8,13 +8,15 @@ from typing import Any
 
 import orjson
 
+from varvite.experiment import ledger, trend
+from varvite.experiment.trend import text_of
 from varvite.session.kind import Entry, Read
 
 LOOP, RECENT = "experiment_loop", "experiment_recent"
 MEASURED, INTENDED, ABANDONED = "run_measured", "log_intended", "log_abandoned"
 RECENT_MAX = 50
 TEXT_CHARS_MAX = 300
-_ASI = ("hypothesis", "next_action_hint", "rollback_reason")
+_ASI = ("hypothesis", "next_action_hint", "rollback_reason", "assumption", "overturns")
 
 
 def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
@@ -22,6 +24,7 @@ def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
     handler = _FOLDS.get((record["stream"], str(record.get("type"))))
     if handler:
         yield from handler(record, read)
+    yield from trend.fold(record, read)
 
 
 def settings(read: Read) -> dict[str, Any]:
@@ -43,7 +46,14 @@ def recent(read: Read, ordinal: int, runs: int) -> list[dict[str, Any]]:
     """The last runs that count, the newest last. One lookup each, RECENT_MAX at most."""
     numbers = range(ordinal - min(runs, RECENT_MAX) + 1, ordinal + 1)
     found = (read(RECENT, str(number % RECENT_MAX)) for number in numbers)
-    return [orjson.loads(value) for value in found if value]
+    return [_patched(orjson.loads(value), read) for value in found if value]
+
+
+def _patched(run: dict[str, Any], read: Read) -> dict[str, Any]:
+    """The run with what patches said of its commit and description."""
+    said = ledger.patched(read, run["seq"]) if "seq" in run else {}
+    told = {name: said[name] for name in ("commit", "description") if name in said}
+    return run | {name: _cut(text_of(value)) for name, value in told.items()}
 
 
 def _fold_config(record: dict[str, Any], read: Read) -> Iterator[Entry]:
@@ -75,10 +85,11 @@ def _fold_run(record: dict[str, Any], read: Read) -> Iterator[Entry]:
 
 def _brief(record: dict[str, Any], payload: dict[str, Any]) -> dict[str, Any]:
     asi = payload.get("asi")
-    names = ("ordinal", "id", "segment", "status", "metric", "commit")
+    names = ("seq", "ordinal", "id", "segment", "status", "metric", "commit")
     row = {name: record.get(name) for name in names}
     row["description"] = _cut(record.get("description"))
-    return row | {name: _cut(asi.get(name)) for name in _ASI if isinstance(asi, dict)}
+    row["change"] = text_of(payload.get("change"))
+    return row | {name: _cut(text_of(asi.get(name))) for name in _ASI if isinstance(asi, dict)}
 
 
 def _cut(text: Any) -> str | None:

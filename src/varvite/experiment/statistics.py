@@ -9,6 +9,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 from statistics import fmean, stdev
 from typing import NamedTuple
 
@@ -91,6 +92,12 @@ def noise_floor(groups: Sequence[Sequence[float]]) -> Noise | None:
         return None
     spreads = (math.sqrt(len(group) - 1) * stdev(group) for group in wide)
     return Noise(math.hypot(*spreads) / math.sqrt(degrees), degrees)
+
+
+def squares(values: Sequence[float]) -> float:
+    """The sum of squares about their mean."""
+    middle = fmean(values)
+    return fsum((value - middle) ** 2 for value in values)
 
 
 def bootstrap_interval(
