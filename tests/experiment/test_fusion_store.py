@@ -1,5 +1,6 @@
 """What Fusion's own store and executor did, in its rules; and what ours refuse of it."""
 
+import itertools
 import math
 import re
 
@@ -474,3 +475,55 @@ def test_fusions_executor_reverts_to_what_it_is_told(fusion, tmp_path):
     done = world.log("discard", baseline_commit="base")
 
     assert (done.reverted_to, world.git.calls) == ("base", ["status", "reset"])
+
+
+FAULTS = {
+    "Experiment session not found: nope": {"session": "nope"},
+    "Invalid outcome: crash": {"outcome": "crash"},
+    "keep outcome requires primary metric": {"outcome": "keep", "metric": None},
+    "baselineCommit is required for discard/checks_failed": {"outcome": "discard"},
+    "Git ops not configured": {"outcome": "keep", "git": None},
+    "Cannot append record to archived session: s": {"status": "archived"},
+}
+"""What `log` refuses, in the order of its checks."""
+
+PAIRS = [
+    (first, second)
+    for first, second in itertools.combinations(FAULTS, 2)
+    if all(FAULTS[first].get(name, value) == value for name, value in FAULTS[second].items())
+]
+
+
+@pytest.mark.parametrize(("first", "second"), [*PAIRS, *((fault, fault) for fault in FAULTS)])
+def test_of_two_faults_of_a_log_the_earlier_is_told(fusion, tmp_path, first, second):
+    given = {"session": "s", "outcome": "keep", "metric": 1.0, "git": Git(), "status": "active"}
+    given |= FAULTS[first] | FAULTS[second]
+    made(fusion, given["status"])
+    primary = {"name": "m", "value": given["metric"]} if given["metric"] is not None else None
+    result = RunResult("pending", 0, "", 5, primary)
+
+    with pytest.raises(VarviteError) as caught:
+        FusionExecutor(fusion, given["git"]).log(given["session"], result, given["outcome"])
+
+    assert caught.value.message == first
+    assert fusion.list_records("s", type="run") == []
+
+
+@pytest.mark.parametrize("status", STEPS)
+@pytest.mark.parametrize("full", [False, True])
+def test_a_run_is_refused_for_its_session_before_its_limit(fusion, tmp_path, status, full):
+    world = World(fusion, tmp_path)
+    made(fusion, max_iterations=1)
+    if full:
+        world.log()
+    for step in STEPS[status]:
+        fusion.update("s", status=step)
+
+    said = tried(world.run, SES="s")
+
+    if status != "active":
+        assert said["error"] == "Session not active"
+    elif full:
+        assert said["error"].endswith("Session <SES> reached max iterations")
+    else:
+        assert said == {"ok": True}
