@@ -75,7 +75,7 @@ def test_fusions_sessions_are_imported_under_their_own_ids(experimented, tmp_pat
     [
         [],
         ["--session", "e", "--create", "--as", "pi", "--columns", "metric=a"],
-        ["--session", "e", "--create", "--as", "tsv", "--columns", "metric"],
+        ["--session", "e", "--create", "--as", "table", "--columns", "metric"],
     ],
 )
 def test_options_that_do_not_fit_the_log_are_refused(varvite, tmp_path, arguments):

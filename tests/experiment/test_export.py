@@ -7,7 +7,7 @@ import pytest
 import varvite
 from varvite.adapters.pi_line import as_pi
 from varvite.adapters.pi_log import PiLog
-from varvite.adapters.tsv_log import TsvLog
+from varvite.adapters.table_log import TableLog
 from varvite.errors import InputError, SessionNotFoundError
 
 
@@ -282,7 +282,7 @@ def test_a_table_that_was_imported_comes_out_as_a_log_of_pis(store, tmp_path):
     path.write_text("commit\tacc\tstatus\nab\t0.5\tkeep\ncd\tbad\tkeep\n")
     with store.experiment("e", create=True) as session:
         columns = {"commit": "commit", "metric": "acc", "status": "status"}
-        session.import_log(TsvLog(path, columns, direction="maximize"))
+        session.import_log(TableLog(path, columns, direction="maximize"))
 
     config, run, aside = exported(store, tmp_path).splitlines()
 

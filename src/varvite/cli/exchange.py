@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from varvite.experiment.importing import ImportReport
 
 FORMS = ("pi", "fusion", "csv", "parquet")
-LOGS = ("pi", "tsv", "fusion")
+LOGS = ("pi", "table", "fusion")
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -74,7 +74,8 @@ def import_log(
     """Take over what is new in a log of pi-autoresearch, a table of results, or Fusion's tables.
 
     FILE is Fusion's where it is a SQLite file, a table where it ends in .tsv or --columns
-    are given, else pi's. Of Fusion's sessions each becomes one of ours, under its own id.
+    are given, of JSON lines too, else pi's. Of Fusion's sessions each becomes one of ours,
+    under its own id.
     """
     form = form or _looks_like(file, about)
     options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
@@ -94,11 +95,11 @@ def import_log(
 def log_of(file: str, form: str, about: dict[str, Any]) -> "FileLog":
     """A log as the options describe it."""
     given = {name: value for name, value in about.items() if value}
-    if form == "tsv":
-        from varvite.adapters.tsv_log import TsvLog
+    if form == "table":
+        from varvite.adapters.table_log import TableLog
 
         columns, statuses = (_pairs(given.pop(name, ())) for name in ("columns", "statuses"))
-        return TsvLog(file, columns, statuses=statuses, **given)
+        return TableLog(file, columns, statuses=statuses, **given)
     from varvite.adapters.pi_log import PiLog
 
     if others := given.keys() - {"source", "closed"}:
@@ -118,7 +119,7 @@ def _looks_like(file: str, about: dict[str, Any]) -> str:
     with open(file, "rb") as opened:
         if opened.read(len(_SQLITE)) == _SQLITE:
             return "fusion"
-    return "tsv" if about["columns"] or file.endswith(".tsv") else "pi"
+    return "table" if about["columns"] or file.endswith(".tsv") else "pi"
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 @click.command(cls=Verb, formats=("table", "json", "ndjson"))
 @click.argument("file", type=click.Path(dir_okay=False), metavar="LOG")
 @click.argument("session_id", metavar="SESSION")
-@click.option("--as", "form", type=click.Choice(("pi", "tsv")), help="[default: as for import]")
+@click.option("--as", "form", type=click.Choice(("pi", "table")), help="[default: as for import]")
 @click.option("--create", is_flag=True, help="Make the session where there is none.")
 @click.option("--title", default="", help="Title of a session that is made.")
 @click.option(
@@ -62,8 +62,8 @@ def watch(
     """
     from varvite.exchange import watching
 
-    table = form == "tsv" or (form is None and (about["columns"] or file.endswith(".tsv")))
-    log, waits = log_of(file, "tsv" if table else "pi", about), _Waits(settings)
+    table = form == "table" or (form is None and (about["columns"] or file.endswith(".tsv")))
+    log, waits = log_of(file, "table" if table else "pi", about), _Waits(settings)
     with _stopped_by_signals() as stop, Bar(settings) as progress:
         for report in watching.follow(
             settings.open(),

@@ -1,6 +1,7 @@
-"""A table of results in tab separated lines, such as karpathy's results.tsv, read in batches.
+"""A table of results, such as karpathy's results.tsv or a hand-made log, read in batches.
 
-Which column says what is told by name, or by number where the table has no header.
+Its lines are tab separated cells or JSON objects. Which column says what is told by name,
+or by number where there is no header.
 """
 
 import os
@@ -9,20 +10,21 @@ from typing import Any
 
 from varvite.adapters import quarantine
 from varvite.adapters.lines import Line, LineSplitter, OpenLog, opened, resumed
-from varvite.adapters.tsv_line import Table, cells, table
+from varvite.adapters.table_line import JsonTable, Table, table
 from varvite.disk.files import Files
 from varvite.records.foreign import Defaulted, LogBatch, LogCursor
 
 BATCH_RECORDS = 1000
-WRITER = "tsv"
+WRITER = "table"
 
 
-class TsvLog:
+class TableLog:
     """A table as a session can follow it; see `ForeignLog`.
 
     columns: what is said to the column that says it, a name or a number from 1: `metric`,
-    `status`, `commit`, `description`, `run`, `timestamp`, and `metrics.NAME`. Without any,
-    those of karpathy's results.tsv. statuses: words of the table to words of ours.
+    `status`, `commit`, `description`, `run`, `timestamp`, and `metrics.NAME`; of objects a
+    key, or several as `a|b`. Without any, those of karpathy's results.tsv. statuses: words
+    of the table to words of ours.
     metric_name: that of the metric's column unless given. See `PiLog` for the others.
     """
 
@@ -76,7 +78,7 @@ class TsvLog:
             yield from splitter.last()
 
     def _batches(
-        self, lines: Iterable[Line], splitter: LineSplitter, found: Table, first: int
+        self, lines: Iterable[Line], splitter: LineSplitter, found: Table | JsonTable, first: int
     ) -> Iterator[LogBatch]:
         batch = LogBatch(splitter.cursor)
         for line in lines:
@@ -91,7 +93,9 @@ class TsvLog:
         batch.cursor, batch.unfinished = splitter.cursor, splitter.unfinished
         yield batch
 
-    def _config(self, line: Line, splitter: LineSplitter, found: Table) -> dict[str, Any]:
+    def _config(
+        self, line: Line, splitter: LineSplitter, found: Table | JsonTable
+    ) -> dict[str, Any]:
         """What the table measures; its header, where it has one, is the record's line."""
         header = {"payload": {"columns": found.names}, "raw": line.data.decode()}
         return {
@@ -107,7 +111,7 @@ class TsvLog:
         }
 
 
-def _add(line: Line, splitter: LineSplitter, found: Table, batch: LogBatch) -> None:
+def _add(line: Line, splitter: LineSplitter, found: Table | JsonTable, batch: LogBatch) -> None:
     where = {
         "source": splitter.source,
         "source_line": line.number,
@@ -115,7 +119,7 @@ def _add(line: Line, splitter: LineSplitter, found: Table, batch: LogBatch) -> N
     }
     defaults: dict[str, str] = {}
     try:
-        record = found.run(cells(line), f"{splitter.source}:{line.number}", defaults)
+        record = found.run(line, f"{splitter.source}:{line.number}", defaults)
         record |= {"raw": line.data.decode(), "writer": WRITER} | where
         if quarantine.too_long(record, line.data):
             raise quarantine.UnreadableError("too_long", "a record over the limit")  # noqa: TRY301

@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from varvite.adapters.tsv_log import TsvLog
+from varvite.adapters.table_log import TableLog
 from varvite.errors import InputError, MalformedInputError
 from varvite.records.contracts import validate
 
@@ -15,7 +17,7 @@ def table(tmp_path):
     def read(text, columns=None, *, after=None, **options):
         path = tmp_path / "results.tsv"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        first, *rest = TsvLog(path, columns, **options).read(after)
+        first, *rest = TableLog(path, columns, **options).read(after)
         for batch in rest:
             first.records += batch.records
             first.quarantined += batch.quarantined
@@ -110,7 +112,7 @@ def test_a_table_whose_columns_are_numbered_has_a_header_or_not(table, header):
         ("x\tabc\t1\tkeep\td", "malformed", "results.tsv:3:2: 'abc' is no number"),
         ("x\t1_000\t1\tkeep\td", "malformed", "results.tsv:3:2: '1_000' is no number"),
         ("x\t0x1F\t1\tkeep\td", "malformed", "results.tsv:3:2: '0x1F' is no number"),
-        ("alone", "unknown_shape", "results.tsv:3:2: no cell for metric, of 1 cells"),
+        ("alone", "unknown_shape", "results.tsv:3:2: no cell for metric"),
         (b"x\t\xff\t1\tkeep\td", "not_utf8", "'utf-8' codec can't decode byte 0xff in position 2"),
     ],
 )
@@ -220,3 +222,72 @@ def test_columns_that_are_not_there_are_refused_with_file_and_line(table):
 def test_a_mapping_to_what_is_no_field_is_refused(table, columns, statuses):
     with pytest.raises(InputError):
         table(KARPATHY + ROWS, columns, statuses=statuses)
+
+
+HAND_MADE = [
+    {"iter": 0, "change": "start", "bleu": 2.5, "keep": True, "url": {"a": [1]}},
+    {"iter": 1, "change": "less", "value": 2, "metric": "chrf", "keep": False},
+    {"iter": 2, "change": "odd", "keep": True},
+    {"iter": 3, "change": "text", "bleu": "high", "keep": True},
+    {"iter": 4, "change": None, "bleu": None, "keep": None},
+]
+MAPPING = {
+    "metric": "bleu|value",
+    "status": "keep",
+    "run": "iter",
+    "description": "change",
+    "metrics.iter": "iter",
+}
+
+
+def test_a_hand_made_log_of_objects_is_read_by_its_keys(table):
+    lines = "".join(json.dumps(entry) + "\n" for entry in HAND_MADE)
+
+    batch = table(lines + "{torn\n[1]\n", MAPPING, direction="maximize")
+
+    config, first, second, *_, last = [one for one in batch.records if one["stream"] == "records"]
+    assert (config["metric_name"], config["direction"], config["source_line"]) == (
+        "bleu",
+        "maximize",
+        None,
+    )
+    assert runs(batch) == [
+        (2.5, "keep", None, "start"),
+        (2.0, "discard", None, "less"),
+        (None, "unknown", None, ""),
+    ]
+    assert (first["run_logged"], first["metrics"], first["payload"]) == (
+        0,
+        {"iter": 0.0},
+        {"url": {"a": [1]}},
+    )
+    assert second["payload"] == {"metric": "chrf"}
+    assert last["metric_state"] == "missing"
+    assert batch.quarantined == [
+        (3, "unknown_shape", "kept"),
+        (4, "malformed", "kept"),
+        (6, "malformed", "kept"),
+        (7, "not_an_object", "kept"),
+    ]
+    reasons = [one["reason"] for one in batch.records if one["stream"] == "quarantine"]
+    assert reasons[:2] == [
+        "results.tsv:3:$.bleu|value: no cell for metric",
+        "results.tsv:4:$.bleu|value: 'high' is no number",
+    ]
+
+
+def test_the_hand_made_logs_that_we_have_are_read_whole_by_a_mapping(shared):
+    folder = shared / "data" / "experiments" / "autoresearch"
+    mappings = {
+        "01-adhoc-a.jsonl": {"metric": "bleu|value", "status": "keep", "description": "change"},
+        "02-adhoc-b.jsonl": {"metric": "value", "status": "status", "run": "iter"},
+    }
+
+    for name, mapping in mappings.items():
+        batches = list(TableLog(folder / name, mapping, closed=True).read(None))
+
+        found = [run for batch in batches for run in runs(batch)]
+        lines = [json.loads(line) for line in (folder / name).read_text().splitlines() if line]
+        assert [run[0] for run in found] == [line.get("bleu", line.get("value")) for line in lines]
+        assert [batch.quarantined for batch in batches] == [[]] * len(batches)
+        assert {run[1] for run in found} <= {"keep", "discard"}

@@ -1,14 +1,15 @@
 """One line of a table of results: which cell says what, and what it says."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from varvite import clock
 from varvite.adapters.lines import Line
-from varvite.adapters.pi_line import moment, storable
+from varvite.adapters.pi_line import decoded, moment, storable
 from varvite.adapters.quarantine import UnreadableError
 from varvite.disk.strict_json import BOM
 from varvite.errors import InputError, MalformedInputError
@@ -42,12 +43,20 @@ class Table:
         place = self.places["metric"]
         return self.names[place] if self.header and place < len(self.names) else "metric"
 
-    def run(self, row: list[str], where: str, defaults: dict[str, str]) -> dict[str, Any]:
-        """The run that a row tells; `defaults` takes what is not there in a usable form.
+    def run(self, line: Line, where: str, defaults: dict[str, str]) -> dict[str, Any]:
+        """The run that a line tells; `defaults` takes what is not there in a usable form.
 
         Raises:
             UnreadableError: the metric's cell is missing, or no number.
         """
+        row = cells(line)
+        rest = {"payload": storable(self._rest(row), "payload", defaults)}
+        return self.told(row, where, defaults) | rest
+
+    def told(
+        self, row: Sequence[str | None], where: str, defaults: dict[str, str]
+    ) -> dict[str, Any]:
+        """What the cells say of a run; raises as `run`."""
         metric, state = measured(self._number(row, "metric", where))
         if metric is None:
             defaults["metric"] = f"null, as it is {state}"
@@ -61,20 +70,21 @@ class Table:
             **self._status(row, defaults),
             **{name: self._text(row, name) for name in ("commit", "description")},
             "logged_at": self._moment(row, defaults),
-            "payload": storable(self._rest(row), "payload", defaults),
         }
 
-    def _text(self, row: list[str], field: str) -> str | None:
+    def column(self, field: str) -> str:
+        """How a field's column is called in a message: by its number from 1."""
+        return str(self.places[field] + 1)
+
+    def _text(self, row: Sequence[str | None], field: str) -> str | None:
         place = self.places.get(field)
         return row[place] if place is not None and place < len(row) else None
 
-    def _number(self, row: list[str], field: str, where: str) -> float | None:
+    def _number(self, row: Sequence[str | None], field: str, where: str) -> float | None:
         text = self._text(row, field)
-        column = self.places[field] + 1
+        column = self.column(field)
         if text is None:
-            raise UnreadableError(
-                "unknown_shape", f"{where}:{column}: no cell for {field}, of {len(row)} cells"
-            )
+            raise UnreadableError("unknown_shape", f"{where}:{column}: no cell for {field}")
         plain = text.strip().lower()
         if plain in _NOTHING:
             return None
@@ -85,7 +95,7 @@ class Table:
         return float(plain)
 
     def _optional(
-        self, row: list[str], field: str, where: str, defaults: dict[str, str]
+        self, row: Sequence[str | None], field: str, where: str, defaults: dict[str, str]
     ) -> float | None:
         """A number that a row can do without."""
         if field not in self.places:
@@ -97,7 +107,7 @@ class Table:
             return None
 
     def _secondary(
-        self, row: list[str], where: str, defaults: dict[str, str]
+        self, row: Sequence[str | None], where: str, defaults: dict[str, str]
     ) -> dict[str, float] | None:
         fields = [field for field in self.places if field.startswith(SECONDARY)]
         found = {field: self._optional(row, field, where, defaults) for field in fields}
@@ -107,7 +117,7 @@ class Table:
             if number is not None
         } or None
 
-    def _status(self, row: list[str], defaults: dict[str, str]) -> dict[str, Any]:
+    def _status(self, row: Sequence[str | None], defaults: dict[str, str]) -> dict[str, Any]:
         raw = self._text(row, "status")
         word = (raw or "").strip().lower()
         word = self.statuses.get(word, word)
@@ -115,7 +125,7 @@ class Table:
             defaults["status"] = word = "unknown"
         return {"status": word, "status_raw": raw}
 
-    def _moment(self, row: list[str], defaults: dict[str, str]) -> str | None:
+    def _moment(self, row: Sequence[str | None], defaults: dict[str, str]) -> str | None:
         """An epoch in seconds or milliseconds, or ISO 8601; without a zone it is UTC."""
         text = (self._text(row, "timestamp") or "").strip()
         if not text:
@@ -141,6 +151,57 @@ class Table:
         return rest or None
 
 
+@dataclass(frozen=True, slots=True)
+class JsonTable:
+    """Objects, one a line. keys: by field, the first of them that an object has."""
+
+    keys: dict[str, list[str]]
+    cells: Table
+    header: bool = False
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Mapping[str, str | int], statuses: dict[str, str]) -> "JsonTable":
+        places = {field: place for place, field in enumerate(columns)}
+        keys = {field: str(column).split("|") for field, column in columns.items()}
+        labels = [*map(str, columns.values())]
+        return cls(keys, _Keyed(header=False, names=labels, places=places, statuses=statuses))
+
+    @property
+    def metric_name(self) -> str:
+        return self.keys["metric"][0]
+
+    def run(self, line: Line, where: str, defaults: dict[str, str]) -> dict[str, Any]:
+        """The run that a line tells; see `Table.run`.
+
+        Raises:
+            UnreadableError: no object, or its metric is missing, or no number.
+        """
+        entry = decoded(line, where, defaults)
+        found = {
+            field: next((key for key in keys if key in entry), None)
+            for field, keys in self.keys.items()
+        }
+        row = [None if key is None else _cell(entry[key]) for key in found.values()]
+        rest = {key: value for key, value in entry.items() if key not in found.values()}
+        payload = storable(rest, "payload", defaults) or None
+        return self.cells.told(row, where, defaults) | {"payload": payload}
+
+
+class _Keyed(Table):
+    def column(self, field: str) -> str:
+        return f"$.{self.names[self.places[field]]}"
+
+
+def _cell(value: Any) -> str:
+    """A value as a table would have it; whether something was kept is told by true and false."""
+    if isinstance(value, bool):
+        return "keep" if value else "discard"
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
 def cells(line: Line) -> list[str]:
     """The cells of a line.
 
@@ -159,14 +220,19 @@ def table(
     file: str,
     columns: Mapping[str, str | int],
     statuses: Mapping[str, str],
-) -> Table:
+) -> "Table | JsonTable":
     """What the first line says of a table: whether it is a header, and where what is told stands.
+
+    A table whose first line is an object is one of JSON lines, whose keys are the columns.
 
     Raises:
         InputError: a field or status that is none of ours.
         MalformedInputError: .file .line, where the columns are not there.
     """
     _check(columns, statuses)
+    words = {word.lower(): status for word, status in statuses.items()}
+    if columns and first.data.lstrip().startswith(b"{"):
+        return JsonTable.of(columns, words)
     try:
         row = [cell.strip() for cell in cells(first)]
     except UnreadableError as fault:
@@ -186,7 +252,6 @@ def table(
     found = {field: place for field, place in places.items() if place is not None}
     header = not _numbered(wanted) or not _is_value(row, found["metric"])
     names = row if header else [str(number) for number in range(1, len(row) + 1)]
-    words = {word.lower(): status for word, status in statuses.items()}
     return Table(header, _distinct(names), found, words)
 
 
