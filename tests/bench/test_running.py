@@ -6,14 +6,16 @@ import pytest
 from tests.bench.conftest import SIZES
 
 from varvite import checkpoints
-from varvite.bench import history, operations, running, seeding
+from varvite.bench import history, running, seeding
 from varvite.bench.operations import CONTINUATION, Operation, Place
 from varvite.bench.running import Plan
 from varvite.bench.seeding import SESSION
+from varvite.errors import SessionLockedError
 from varvite.session import parts
 from varvite.testing import toy_job
 from varvite.testing.toy_job import TOY
 
+LIST = next(one for one in CONTINUATION if one.name == "list")
 COUNTS = {
     "open": {"bytes_written", "keys", "bytes_read", "files_opened", "files_touched"},
     "submit": {"bytes_written", "keys", "files_opened", "files_touched"},
@@ -143,13 +145,37 @@ def test_some_operations_alone_read_no_history(folder, measured):
 def test_kept_histories_are_used_again(measured, run_with, monkeypatch):
     monkeypatch.setattr(seeding, "grow", None)
 
-    assert run_with(CONTINUATION[3]).sizes == measured.sizes
+    assert run_with(LIST).sizes == measured.sizes
 
 
 def test_histories_are_gone_unless_they_are_kept_and_so_is_what_was_worked_on(tmp_path):
-    running.run(Plan(str(tmp_path), (300,), rounds=1, continuation=operations.CONTINUATION[3:4]))
+    running.run(Plan(str(tmp_path), (300,), rounds=1, continuation=(LIST,)))
 
-    assert list(tmp_path.iterdir()) == []
+    assert [one.name for one in tmp_path.iterdir()] == ["lock"]
+
+
+def test_what_a_killed_run_was_working_on_is_removed_by_the_next(folder, run_with):
+    left = os.path.join(folder, "work", "1000000")
+    os.makedirs(left)
+
+    run_with(LIST)
+
+    assert not os.path.exists(os.path.dirname(left))
+
+
+def test_two_runs_do_not_work_in_one_folder(folder, run_with):
+    refused = []
+
+    @contextmanager
+    def ready(place):
+        with pytest.raises(SessionLockedError) as error:
+            run_with(LIST)
+        refused.append(error.value)
+        yield place.store.sessions
+
+    run_with(Operation("runs", ready))
+
+    assert {one.pid for one in refused} == {os.getpid()}
 
 
 def test_a_seed_that_was_cut_short_is_made_anew(tmp_path, monkeypatch):

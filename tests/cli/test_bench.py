@@ -57,7 +57,7 @@ def test_flat_costs_end_it_with_0_and_leave_json_plots_and_a_session(bench, varv
         "slope",
     ]
     assert {one.name for one in (tmp_path / "out").iterdir()} == {
-        *("results.json", "report.html", "results")
+        *("results.json", "report.html", "results", "lock")
     }
     varvite.store = tmp_path / "out" / "results"
     (row,) = varvite.json("sql", "select status, description from runs")

@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from varvite.bench import history, measuring, operations, seeding
@@ -15,8 +14,10 @@ from varvite.bench.machine import Machine, machine
 from varvite.bench.operations import Operation
 from varvite.bench.seeding import Progress
 from varvite.clock import now
+from varvite.disk.files import Files, Folder
+from varvite.disk.lock import Lock
 
-SEEDS = "seeds"
+SEEDS, WORK = "seeds", "work"
 ROUNDS = 11
 SIZES = (10_000, 100_000, 1_000_000)
 
@@ -56,10 +57,14 @@ class Measured:
 
 
 def run(plan: Plan, *, progress: Progress | None = None) -> Measured:
-    """Measure. Goes on from the seeds that a run before has kept, or was cut short with."""
+    """Measure. Goes on from the seeds that a run before has kept, or was cut short with.
+
+    Raises:
+        SessionLockedError: another run is at work in the folder.
+    """
     at, began, load = now(), time.monotonic(), os.getloadavg()[0]
     sizes = tuple(sorted(set(plan.sizes)))
-    with _copies(plan, sizes, progress) as stores:
+    with _copies(plan.folder, sizes, progress) as stores:
         figures = tuple(_figures(plan, stores, progress))
         described = machine(plan.folder)
     if not plan.keep:
@@ -91,15 +96,33 @@ def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> l
 
 @contextmanager
 def _copies(
-    plan: Plan, sizes: Sequence[int], progress: Progress | None
+    folder: str, sizes: Sequence[int], progress: Progress | None
 ) -> Iterator[dict[int, str]]:
-    """A copy of each size's store, which may be changed."""
-    seeds = os.path.join(plan.folder, SEEDS)
-    os.makedirs(seeds, exist_ok=True)
-    with ExitStack() as stack:
-        work = stack.enter_context(tempfile.TemporaryDirectory(dir=plan.folder, prefix="work-"))
-        copies = {}
-        for size in sizes:
-            copies[size] = os.path.join(work, str(size))
-            seeding.copy(seeding.seeded(seeds, size, progress=progress), copies[size])
-        yield copies
+    """A copy of each size's store, which may be changed; what a killed run left goes first."""
+    seeds, work = os.path.join(folder, SEEDS), os.path.join(folder, WORK)
+    with _alone(folder):
+        shutil.rmtree(work, ignore_errors=True)
+        os.mkdir(work)
+        try:
+            copies = {size: os.path.join(work, str(size)) for size in sizes}
+            for size, path in copies.items():
+                seeding.copy(seeding.seeded(seeds, size, progress=progress), path)
+            yield copies
+        finally:
+            shutil.rmtree(work)
+
+
+@contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """The folder's lock.
+
+    Raises:
+        SessionLockedError: another run is at work there.
+    """
+    os.makedirs(os.path.join(folder, SEEDS), exist_ok=True)
+    with Folder(Files(), folder) as held:
+        lock = Lock.acquire(held, what=folder)
+        try:
+            yield
+        finally:
+            lock.release()

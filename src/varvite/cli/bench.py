@@ -60,7 +60,13 @@ class Sizes(click.ParamType[tuple[int, ...]]):
     multiple=True,
     help="One of the continuation's operations, and nothing else; may be given again.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), default=11, show_default=True)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=11,
+    show_default=True,
+    help="Calls that a median is of.",
+)
 @click.option("--keep", is_flag=True, help="Keep the histories for the next run.")
 @click.pass_context
 @pass_settings
