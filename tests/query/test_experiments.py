@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import varvite
 from varvite.adapters.pi_log import PiLog
 from varvite.experiment.session import Metric
+from varvite.query.snapshot import Snapshot
 from varvite.samples import experiments
 
 RUNS = """
@@ -58,8 +59,12 @@ def first_counted(session):
 
 def of_sql(store):
     """The rows of `best_runs` in the same words, by session and segment."""
+    return of_rows(store.sql("from best_runs").dicts())
+
+
+def of_rows(rows):
     found = {}
-    for row in store.sql("from best_runs").dicts():
+    for row in rows:
         found.setdefault(row["session_id"], {})[row["segment"]] = {
             name: row[name] for name in ("metric_name", "metric_unit", "direction", "runs", "kept")
         } | {
@@ -247,6 +252,108 @@ def test_sql_says_what_the_index_says_of_any_session(sessions, compacted):
 
         for session in handles:
             assert_as_the_index(session, found.get(session.id, {}), rows[session.id])
+
+
+outcomes = st.sampled_from(["keep", "keep", "keep", "discard", "crash", "confirm"])
+crash_of_zero = st.just(("run", "crash", 0.0))
+ties = st.sampled_from([("run", "keep", metric) for metric in (3.0, 3.0, -3.0, 0.0)])
+any_runs = st.tuples(st.just("run"), outcomes, values)
+records = st.one_of(any_runs, any_runs, ties, crash_of_zero, configs, st.just(("hook",)))
+
+
+def assert_each_record(store, session, add, steps):
+    """Hold the index to SQL over all records after every one of them."""
+    for number, step in enumerate(steps):
+        add(number, step)
+        with store._folder() as folder, Snapshot(folder) as snapshot:
+            segments = of_rows(snapshot.ask("from best_runs").dicts()).get("s", {})
+            (row,) = snapshot.ask("from experiment_sessions").dicts()
+        assert_as_the_index(session, segments, row)
+
+
+def check_own(direction, steps):
+    with tempfile.TemporaryDirectory() as folder:
+        store = varvite.open(folder)
+        metric = Metric("m", "", direction)
+        with store.experiment("s", metric=metric, create=True, level="fast") as session:
+            assert_each_record(store, session, lambda _, step: play(session, [step]), steps)
+
+
+def check_followed(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        store, log = varvite.open(f"{folder}/store"), Path(folder) / "log.jsonl"
+
+        def add(number, step):
+            with log.open("ab") as file:
+                file.write(pi_line(number, *step))
+            session.import_log(PiLog(log))
+
+        with store.experiment("s", create=True, level="fast") as session:
+            assert_each_record(store, session, add, steps)
+
+
+unknown = st.tuples(st.just("run"), st.sampled_from(["keep", "rejected", "kept", ""]), values)
+lines = st.one_of(any_runs, unknown, ties, crash_of_zero, configs)
+UNHURRIED = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@settings(max_examples=3, **UNHURRIED)
+@given(steps=st.lists(records, min_size=1, max_size=9))
+def test_after_every_record_the_index_says_what_sql_recomputes(direction, steps):
+    check_own(direction, steps)
+
+
+@settings(max_examples=3, **UNHURRIED)
+@given(steps=st.lists(lines, min_size=1, max_size=9))
+def test_after_every_line_of_a_log_the_index_says_what_sql_recomputes(steps):
+    check_followed(steps)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@settings(max_examples=60, **UNHURRIED)
+@given(steps=st.lists(records, min_size=5, max_size=30))
+def test_after_every_record_of_many_sessions_the_index_says_what_sql_recomputes(direction, steps):
+    check_own(direction, steps)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@settings(max_examples=60, **UNHURRIED)
+@given(steps=st.lists(lines, min_size=5, max_size=30))
+def test_after_every_line_of_many_logs_the_index_says_what_sql_recomputes(steps):
+    check_followed(steps)
+
+
+EVERY_CASE = [
+    ("run", "crash", 0.0),
+    ("run", "keep", float("nan")),
+    ("run", "keep", float("inf")),
+    ("run", "keep", float("-inf")),
+    ("run", "keep", None),
+    ("run", "discard", -9.0),
+    ("run", "keep", 0.0),
+    ("run", "keep", -0.0),
+    ("run", "keep", -4.0),
+    ("run", "keep", -4.0),
+    ("run", "checks_failed", -99.0),
+    ("config", "ms", "maximize"),
+    ("config", "ms", "minimize"),
+    ("config", "x", "maximize"),
+    ("run", "crash", 0.0),
+    ("run", "keep", 2.0),
+    ("run", "keep", 7.0),
+    ("run", "keep", 7.0),
+]
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_after_each_of_the_known_cases_the_index_says_what_sql_recomputes(direction):
+    check_own(direction, EVERY_CASE)
+    if direction == "minimize":
+        check_followed([*EVERY_CASE, ("run", "rejected", 99.0)])
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
