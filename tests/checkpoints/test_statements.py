@@ -6,6 +6,7 @@ import varvite
 from varvite.checkpoints import jobs
 from varvite.query import statements
 from varvite.testing import mixed
+from varvite.testing.recording import RecordingGaia
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,7 @@ def asked(tmp_path_factory, statements_run):
     statements_run.clear()
     for turn in range(2):
         for name in jobs():
-            store.checkpoint(name)
+            store.checkpoint(name, gaia=RecordingGaia())
         node = {"stream": "nodes", "id": f"late{turn}", "node_kind": "variable"}
         mixed.append(store, "search", [node])
     return set(statements_run)

@@ -6,14 +6,19 @@ from importlib import import_module
 from varvite.checkpoints.job import Job
 from varvite.errors import NotFoundError
 
-_HOMES: dict[str, str] = {}
-"""Each job's module, whose `JOB` it is."""
+_MODULES = (
+    "gaia_check",
+    "promote_all",
+    "rebuild",
+    "same_work",
+)
+"""Each has one job, its `JOB`."""
 
 
 @cache
 def jobs() -> dict[str, Job]:
     """All jobs, by name."""
-    found = (import_module(f"varvite.checkpoints.{home}").JOB for home in _HOMES.values())
+    found = (import_module(f"varvite.checkpoints.{name}").JOB for name in _MODULES)
     return {job.name: job for job in found}
 
 

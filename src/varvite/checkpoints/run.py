@@ -11,6 +11,7 @@ from varvite.disk.files import Folder
 from varvite.engines.engine import Engine, Params
 from varvite.errors import StoppedError
 from varvite.graph.port import GaiaPort
+from varvite.session.kind import Kind
 
 Progress = Callable[[str, int, int], None]
 
@@ -19,8 +20,9 @@ class Run:
     """store: the store's folder. sessions: the uid of each session that is read, by name.
 
     cursors: how far each is read. scratch: the path of a folder of this run's own, emptied
-    before each stage. earlier: the newest finished run of the job on these sessions before
-    these cursors, with the same parameters. sql: the statements that the stage ran so far.
+    before each stage. kind_of: the kind of session of a name. earlier: the newest finished
+    run of the job on these sessions before these cursors, with the same parameters.
+    sql: the statements that the stage ran so far.
     """
 
     def __init__(
@@ -33,13 +35,14 @@ class Run:
         cursors: Mapping[str, int],
         scratch: str,
         gaia: GaiaPort,
+        kind_of: Callable[[str], Kind],
         earlier: Callable[[], Answers | None],
         deadline: float | None,
         progress: Progress,
     ) -> None:
         self.store, self.engine, self.gaia = store, engine, gaia
         self.parameters, self.sessions, self.cursors = parameters, sessions, cursors
-        self.scratch, self.earlier = scratch, earlier
+        self.scratch, self.earlier, self.kind_of = scratch, earlier, kind_of
         self._deadline, self._progress = deadline, progress
         self.sql: set[str] = set()
 

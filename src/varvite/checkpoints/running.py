@@ -15,7 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from varvite.checkpoints import handing, places, tables
-from varvite.checkpoints.job import Job, Stage
+from varvite.checkpoints.job import Acting, Job, Stage
 from varvite.checkpoints.parameters import taken
 from varvite.checkpoints.run import Progress, Run
 from varvite.checkpoints.tables import Answers
@@ -113,10 +113,18 @@ def run(
         return Ran(f"would {at.state}", at.path(store), at.receipt)
     with storing(f"the checkpoint {job.name}"), places.runs(store, session) as runs:
         assert runs is not None  # noqa: S101  (it is made)
-        ran = _Run(store, runs, job, at, options, deadline).all()
+        ran = _Run(store, runs, job, at, options, deadline, kind_of).all()
     if options.apply:
-        ran = replace(ran, applied=handing.hand_in(store, job, ran.answers, kind_of))
+        ran = replace(ran, applied=_apply(store, job, ran.answers, options, kind_of))
     return ran
+
+
+def _apply(
+    store: Folder, job: Job, answers: Answers, options: Options, kind_of: Callable[[str], Kind]
+) -> dict[str, int]:
+    if job.act is None:
+        return handing.hand_in(store, job, answers, kind_of)
+    return job.act(Acting(store, answers, options.gaia, kind_of, options.progress or _silent))
 
 
 def _check_engine(name: str) -> None:
@@ -161,7 +169,7 @@ def _at(
     cursors = {one.name: one.cursor if options.as_of is None else options.as_of for one in there}
     name = places.run_name(job, cursors, manifest.generation, values)
     for one in known:
-        if one.name == name:
+        if one.name == name and not job.outside:
             return _At("replay", session, name, one.receipt, uids)
     receipt = Receipt(
         job.name,
@@ -196,7 +204,9 @@ class _Run:
         at: _At,
         options: Options,
         deadline: float | None,
+        kind_of: Callable[[str], Kind],
     ) -> None:
+        self._kind_of = kind_of
         self._store, self._runs, self._job, self._at = store, runs, job, at
         self._options, self._deadline = options, deadline
         self._receipt = at.receipt
@@ -217,7 +227,7 @@ class _Run:
     def _locked(self, folder: Folder) -> str:
         """Do what is left to do; another run may have done some of it meanwhile."""
         left = receipts.read(folder)
-        if left and places.up_to_date(left):
+        if left and places.up_to_date(left) and self._stands(left):
             self._receipt = left
             if left.status == "finished":
                 return "replayed"
@@ -233,6 +243,10 @@ class _Run:
                 self._do(folder, engine, stage)
         self._finish(folder)
         return state
+
+    def _stands(self, left: Receipt) -> bool:
+        """Whether what another run left is still an answer."""
+        return left.status == "running" or not self._job.outside
 
     def _engine(self, folder: Folder) -> Local:
         """DuckDB over the snapshot at the receipt's cursors, every segment verified anew."""
@@ -279,6 +293,7 @@ class _Run:
             cursors=self._receipt.cursors,
             scratch=folder.where(places.SCRATCH),
             gaia=self._options.gaia,
+            kind_of=self._kind_of,
             earlier=self._earlier,
             deadline=self._deadline,
             progress=progress,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from varvite.cli.answer import Answer, show, show_result
+from varvite.cli.gate import gaia_options, gaia_port
 from varvite.cli.progress import Bar
 from varvite.cli.settings import FORMATS, Settings, Verb, dry_run_option, pass_settings
 
@@ -43,6 +44,7 @@ _SHOWN = (
 )
 @click.option("--apply", is_flag=True, help="Hand in what the job proposes.")
 @click.option("--show", "table", metavar="TABLE", help="Answer with this table of the result.")
+@gaia_options
 @dry_run_option
 @pass_settings
 def checkpoint(
@@ -57,6 +59,8 @@ def checkpoint(
     max_seconds: float | None,
     apply: bool,
     table: str | None,
+    package: str | None,
+    gaia_python: str | None,
     dry_run: bool,
 ) -> None:
     """Run a job that may read history; without NAME, list the jobs.
@@ -67,7 +71,7 @@ def checkpoint(
     if name is None:
         show(settings, _jobs())
         return
-    with Bar(settings) as bar:
+    with Bar(settings) as bar, gaia_port(session_id or "", package, gaia_python) as gaia:
         ran = settings.open().checkpoint(
             name,
             session_id,
@@ -79,6 +83,7 @@ def checkpoint(
             apply=apply,
             max_seconds=max_seconds,
             progress=bar,
+            gaia=gaia,
         )
     if table:
         _show_table(settings, ran, table)

@@ -29,7 +29,9 @@ def gaia_options(command: Command) -> Command:
 
 
 @contextmanager
-def _port(session_id: str, package: str | None, python: str | None) -> "Iterator[GaiaPort | None]":
+def gaia_port(
+    session_id: str, package: str | None, python: str | None
+) -> "Iterator[GaiaPort | None]":
     """The way to the package, closed at the end; none where no package was named."""
     if package is None:
         yield None
@@ -82,7 +84,7 @@ def project(
 ) -> None:
     """Bring what was planned into the Gaia package, and finish what was begun."""
     with (
-        _port(session_id, package, gaia_python) as gaia,
+        gaia_port(session_id, package, gaia_python) as gaia,
         writing(settings, session_id, wait_s, gaia=gaia) as session,
     ):
         made = session.project(limit, check=check)
@@ -115,7 +117,7 @@ def promote(
 ) -> None:
     """Let a candidate become stable knowledge, if the gate lets it; a refusal is recorded."""
     with (
-        _port(session_id, package, gaia_python) as gaia,
+        gaia_port(session_id, package, gaia_python) as gaia,
         writing(settings, session_id, wait_s, gaia=gaia) as session,
     ):
         made = session.promote(
@@ -146,7 +148,7 @@ def demote(
 ) -> None:
     """Take back a promotion; the decision supersedes the earlier one."""
     with (
-        _port(session_id, package, gaia_python) as gaia,
+        gaia_port(session_id, package, gaia_python) as gaia,
         writing(settings, session_id, wait_s, gaia=gaia) as session,
     ):
         made = session.demote(candidate_id, decided_by=decided_by, why=why)

@@ -130,10 +130,13 @@ class LivePort:
     def demote(self, demotion: Demotion) -> Gate:
         return self._gate("demote", demotion=demotion._asdict())
 
-    def check(self, *, full: bool = False) -> Check:
+    def packages(self) -> list[Package]:
+        return [Package(**one) for one in self.ask("packages", path=self._path())]
+
+    def check(self, *, full: bool = False, path: str | None = None) -> Check:
         before = self.spent
         try:
-            found = self.ask("check", path=self._path(), full=full)
+            found = self.ask("check", path=path or self._path(), full=full)
         except Fault as fault:
             return Check(ok=False, diagnostics=(fault.as_dict(),))
         return _check(found, self.spent.gaia_s - before.gaia_s)

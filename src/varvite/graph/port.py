@@ -222,8 +222,14 @@ class GaiaPort(Protocol):
 
     def demote(self, demotion: Demotion) -> Gate: ...
 
-    def check(self, *, full: bool = False) -> Check:
-        """Compile and validate; reads the whole package."""
+    def check(self, *, full: bool = False, path: str | None = None) -> Check:
+        """Compile and validate; reads the whole package.
+
+        full: by the real `gaia build check`, too. path: of a source package, in its place.
+        """
+
+    def packages(self) -> list[Package]:
+        """The package, then its source packages, by name."""
 
 
 class NoGaia:
@@ -270,5 +276,8 @@ class NoGaia:
     def demote(self, demotion: Demotion) -> Gate:  # noqa: ARG002
         return Gate("refused", self.FAILURE)
 
-    def check(self, *, full: bool = False) -> Check:  # noqa: ARG002
+    def check(self, *, full: bool = False, path: str | None = None) -> Check:  # noqa: ARG002
         return Check(ok=False, diagnostics=({"code": GATE_UNAVAILABLE},))
+
+    def packages(self) -> list[Package]:
+        return []

@@ -41,7 +41,7 @@ def faults(sql: str) -> list[str]:
     return sorted(found)
 
 
-def _faults(node: exp.Expression) -> Iterator[str]:
+def _faults(node: exp.Expr) -> Iterator[str]:
     name = type(node).__name__
     if name not in ALLOWED:
         yield f"{name} is not on the list: {node.sql('duckdb')[:80]}"

@@ -16,6 +16,7 @@ class CrashError(Exception):
 
 class RecordingGaia:
     """calls: the names of what was asked, in order. made: what there is, by its id.
+    shards: the nodes of each source package.
 
     failures: what fails, by id. crash_at: the name of a call that ends in CrashError.
     """
@@ -23,6 +24,7 @@ class RecordingGaia:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.made: dict[str, Any] = {}
+        self.shards: dict[str, set[str]] = {}
         self.failures: dict[str, port.Failure] = {}
         self.crash_at: str | None = None
         self.sound = True
@@ -34,6 +36,7 @@ class RecordingGaia:
         return port.Package(path, "field-gaia", "field", "field")
 
     def add_source_shard(self, shard: str, nodes: Sequence[port.SourceNode]) -> list[port.Outcome]:
+        self.shards.setdefault(shard, set()).update(one.node_id for one in nodes)
         made = [
             self._make(one.node_id, one, package_ref=f"field:{shard}::{one.label}") for one in nodes
         ]
@@ -83,9 +86,13 @@ class RecordingGaia:
         self.made.pop(demotion.supersedes, None)
         return self._gate("demote", self._make(demotion.decision_id, demotion))
 
-    def check(self, *, full: bool = False) -> port.Check:
-        self.calls.append(f"check {full}")
-        return port.Check(ok=self.sound, knowledge=len(self.made))
+    def packages(self) -> list[port.Package]:
+        named = [port.Package(one, f"{one}-gaia", one, "field") for one in sorted(self.shards)]
+        return [self.open_package("field"), *named]
+
+    def check(self, *, full: bool = False, path: str | None = None) -> port.Check:
+        self.calls.append(f"check {full}" + (f" {path}" if path else ""))
+        return port.Check(ok=self.sound, knowledge=len(self.shards.get(path or "", self.made)))
 
     def _gate(self, name: str, found: port.Outcome) -> port.Gate:
         self._done(name, [found])

@@ -18,6 +18,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "promote": gate.promote,
     "demote": gate.demote,
     "check": checking.check,
+    "packages": checking.packages,
     "fetch": lkm.fetch,
     "materialise": sources.materialise,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from .building import build
 from .cost import Meter
-from .package import open_package
+from .package import PACKAGES, open_package, read
 
 COMMAND_TIMEOUT_S = 600.0
 _GAIA = "import sys; from gaia.cli.main import app; sys.argv[0] = 'gaia'; app()"
@@ -15,6 +15,20 @@ _GAIA = "import sys; from gaia.cli.main import app; sys.argv[0] = 'gaia'; app()"
 
 def describe(meter: Meter, path: str) -> dict[str, str]:
     return open_package(path, meter).describe()
+
+
+def packages(meter: Meter, path: str) -> list[dict[str, str]]:
+    """The package at `path`, then the source packages that it keeps, by name.
+
+    Raises:
+        Fault: one of them is no package.
+    """
+    target = open_package(path, meter)
+    kept = os.path.join(target.root, PACKAGES)
+    names = sorted(os.listdir(kept)) if os.path.isdir(kept) else []
+    roots = [os.path.join(kept, name) for name in names]
+    sources = [read(root) for root in roots if os.path.isfile(os.path.join(root, "pyproject.toml"))]
+    return [target.describe(), *(one.describe() for one in sources)]
 
 
 def check(meter: Meter, path: str, *, full: bool = False) -> dict[str, Any]:
