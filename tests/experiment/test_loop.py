@@ -160,6 +160,7 @@ def test_a_deleted_file_can_be_kept(looping, repo):
     repo_head = repo.head()
     session.run()
     repo.git("rm", "-q", "src/old")
+    session.run()
 
     done = session.log("keep")
 
@@ -222,6 +223,79 @@ def test_a_head_that_moved_since_the_run_is_not_logged(looping, repo):
         session.log("keep")
 
     assert session.state().runs == 0
+
+
+def edited(repo):
+    repo.write("src/ms", "70")
+
+
+def added(repo):
+    repo.write("src/more", "x")
+
+
+def removed(repo):
+    (repo.path / "src/new").unlink()
+
+
+def made_a_program(repo):
+    (repo.path / "src/new").chmod(0o755)
+
+
+def made_a_link(repo):
+    (repo.path / "src/new").unlink()
+    (repo.path / "src/new").symlink_to("ms")
+
+
+def taken_back(repo):
+    repo.git("checkout", "-q", "src/ms")
+
+
+@pytest.mark.parametrize("act", [edited, added, removed, made_a_program, made_a_link, taken_back])
+def test_a_keep_of_files_that_were_not_measured_is_refused(looping, repo, act):
+    session = looping()
+    session.run()
+    repo.write("src/ms", "80")
+    repo.write("src/new", "new")
+    session.run()
+    act(repo)
+    before, head = repo.status(), repo.head()
+
+    with pytest.raises(GitError, match="not those that were measured"):
+        session.log("keep")
+
+    assert (repo.status(), repo.head(), session.state().runs) == (before, head, 0)
+    session.run()
+    assert session.log("keep").commit == repo.head() != head
+
+
+def test_what_is_staged_and_what_lies_outside_of_the_scope_is_not_measured(looping, repo):
+    session = looping()
+    session.run()
+    repo.write("src/new", "new")
+    session.run()
+    repo.git("add", "src/new")
+    repo.write("README", "mine")
+
+    assert session.log("keep").commit == repo.head()
+
+
+@pytest.mark.parametrize("status", ["discard", "confirm"])
+def test_other_files_than_were_measured_can_be_logged_as_no_keep(looping, repo, status):
+    session = looping()
+    session.run()
+    repo.write("src/ms", "80")
+
+    assert session.log(status).status == status
+
+
+def test_files_that_the_benchmark_writes_are_told_and_can_be_kept(looping, repo):
+    session = looping(command=f"{BENCHMARK}; date +%N > src/built")
+
+    told = session.run().warnings
+
+    assert told == ["files of the scope changed while it ran"]
+    assert session.log("keep").commit == repo.head()
+    assert repo.files() == ["src/built"]
 
 
 def test_a_keep_needs_a_metric_and_checks_that_passed(looping):

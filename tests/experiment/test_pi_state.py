@@ -111,3 +111,11 @@ def test_a_session_points_where_pi_does(vector, open_session):
     assert (baseline.metric if baseline else None) == expected["baseline"]
     assert (winner.metric if winner else None) == expected["best_value"]
     assert (winner.ordinal if winner else None) == expected["best_run_first_tie"]
+
+
+def test_pis_widget_shows_no_run_at_zero_and_the_latest_of_equals():
+    runs = [PiRun(1, 0, "keep", 0), PiRun(2, 3, "keep", 0), PiRun(3, 3, "keep", 0)]
+
+    assert best_shown(runs, "lower").run == 3
+    assert best(runs, "lower").run == 1
+    assert best_shown(runs[:1], "lower") is None

@@ -14,13 +14,14 @@ from varvite import ids
 from varvite.errors import GitError, InvalidRecordError, IterationLimitError, SessionStatusError
 from varvite.experiment import briefing, hooks, loop_state, running, trend
 from varvite.experiment.git import RUN_TRAILER, SESSION_TRAILER, Changed, Repository, message
+from varvite.experiment.hook_words import pi_run, pi_session
 from varvite.experiment.ledger import SegmentState, SessionState
+from varvite.experiment.measured_files import digest
 from varvite.experiment.running import Measured
 from varvite.session.writer import Receipt, Writer
 
 ACTIONS = {"keep": "commit", "confirm": "none", "pending": "none"}
 """What a status does to the files; the others take them back."""
-_PI_DIRECTION = {"minimize": "lower", "maximize": "higher"}
 
 
 class Session(Protocol):
@@ -100,8 +101,10 @@ class Loop:
             checks=checks or given.get("checks"),
             **options,
         )
-        measured = self._warned(measured, before["change"])
-        self._event(loop_state.MEASURED, asdict(measured) | before | {"cwd": self.cwd})
+        files = self._files()
+        measured = self._warned(measured, before["change"], moved=files != before["files"])
+        told = before | {"files": files, "cwd": self.cwd}
+        self._event(loop_state.MEASURED, asdict(measured) | told)
         return measured
 
     def log(
@@ -120,7 +123,8 @@ class Loop:
 
         Raises:
             InvalidRecordError: a keep without a metric, or whose checks failed.
-            GitError: nothing was logged.
+            GitError: nothing was logged; of a keep also where its files are not those
+                that were there when the run ended.
             SessionStatusError
         """
         self._refuse(limit=False)
@@ -189,10 +193,10 @@ class Loop:
         return Repository(cwd or self.cwd, scope, exclude=[store])
 
     def _before(self) -> dict[str, Any]:
-        """The commit that is measured, and a fingerprint of what is changed beyond it."""
+        """The commit that is measured, and what is changed beyond it."""
         repository = self._repository()
         if repository is None:
-            return {"head": None, "change": None}
+            return {"head": None, "change": None, "files": None}
         fresh = not (self._session.state().runs or loop_state.measured(self._writer.read))
         changed = repository.changed()
         if fresh and changed:
@@ -203,15 +207,22 @@ class Loop:
                 command="status",
                 stderr="",
             )
-        return {"head": repository.head(), "change": repository.change(changed)}
+        files = digest(repository.top, changed)
+        return {"head": repository.head(), "change": repository.change(changed), "files": files}
 
-    def _warned(self, measured: Measured, change: str | None) -> Measured:
-        """Say so where an earlier run changed the same."""
-        found = trend.changed_before(self._writer.read, change)
-        if found is None:
-            return measured
-        told = f"run {found['ordinal']} changed the same: {found['status']}"
-        return replace(measured, warnings=[*measured.warnings, told])
+    def _files(self) -> str | None:
+        """The digest of what the scope changes now; None without a scope."""
+        repository = self._repository()
+        return digest(repository.top, repository.changed()) if repository else None
+
+    def _warned(self, measured: Measured, change: str | None, *, moved: bool) -> Measured:
+        """Say so where an earlier run changed the same, and where files changed meanwhile."""
+        told, found = [], trend.changed_before(self._writer.read, change)
+        if found is not None:
+            told.append(f"run {found['ordinal']} changed the same: {found['status']}")
+        if moved:
+            told.append("files of the scope changed while it ran")
+        return replace(measured, warnings=[*measured.warnings, *told]) if told else measured
 
     def _planned(
         self, repository: Repository, record: dict[str, Any], measured: dict[str, Any]
@@ -224,6 +235,8 @@ class Loop:
                 command="rev-parse",
                 stderr=f"{measured['head']} was, {head} is",
             )
+        if record["status"] == "keep":
+            _check_files(digest(repository.top, changed), measured.get("files"))
         action = ACTIONS.get(record["status"], "revert") if changed else "none"
         intent = self._intent(record, action, head, changed)
         intent["change"] = repository.change(changed)
@@ -314,8 +327,8 @@ class Loop:
     def _with_hooks(self, done: Logged, record: dict[str, Any]) -> Logged:
         """Fire the hook after this run, and the one before the next unless there is none."""
         state, segment = self._session.state(), self._session.segment()
-        run = _pi_run(state, done, record)
-        about = {"session": _pi_session(state, segment)}
+        run = pi_run(state, done.commit, record)
+        about = {"session": pi_session(state, segment)}
         steer = [self.fire("after", {"run_entry": run} | about)]
         if done.left != 0:
             steer.append(self.fire("before", {"next_run": state.runs + 1, "last_run": run} | about))
@@ -364,21 +377,16 @@ def _check_keep(record: dict[str, Any], measured: dict[str, Any]) -> None:
         )
 
 
-def _pi_session(state: SessionState, segment: SegmentState | None) -> dict[str, Any]:
-    baseline, best = getattr(segment, "baseline", None), getattr(segment, "best", None)
-    return {
-        "metric_name": state.definition.metric_name,
-        "metric_unit": state.definition.metric_unit,
-        "direction": _PI_DIRECTION[state.definition.direction],
-        "baseline_metric": baseline.metric if baseline else None,
-        "best_metric": best.metric if best else None,
-        "run_count": state.runs,
-        "goal": state.definition.name or "",
-    }
+def _check_files(found: str, measured: str | None) -> None:
+    """Refuse to commit what was not measured.
 
-
-def _pi_run(state: SessionState, done: Logged, record: dict[str, Any]) -> dict[str, Any]:
-    run = {"run": state.ordinal, "commit": (done.commit or "")[:7], "metric": done.metric}
-    run |= {name: record[name] for name in ("metrics", "status", "description")}
-    asi = record["payload"].get("asi")
-    return run | {"segment": state.segment - 1} | ({"asi": asi} if asi else {})
+    Raises:
+        GitError
+    """
+    if measured is not None and found != measured:
+        raise GitError(
+            "the scope's files are not those that were measured",
+            hint="run again, or log it as something else",
+            command="status",
+            stderr="",
+        )
