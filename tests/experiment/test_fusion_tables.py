@@ -7,7 +7,9 @@ import pytest
 
 import varvite
 from varvite.adapters import fusion_rows
+from varvite.adapters.pi_line import as_pi
 from varvite.errors import InputError, NotFoundError, StateConflictError
+from varvite.experiment.session import ExperimentSession
 
 RUN = {
     "primaryMetric": 5,
@@ -337,6 +339,57 @@ def test_the_database_is_not_written_to(store, database):
     assert database.path.read_bytes() == before
     assert [path.name for path in database.path.parent.iterdir() if "fusion" in path.name] == [
         "fusion.db"
+    ]
+
+
+def test_what_fusion_kept_is_taken_over_without_reading_each_record(store, database, monkeypatch):
+    for seq in range(100, 400):
+        database.add(2, seq, "run", {"primaryMetric": seq, "status": "keep"})
+    kept = [f"EXPR-{seq}" for seq in range(100, 400)]
+    database.run("update experiment_sessions set keptRunIds = ?", [json.dumps(kept)])
+    asked, get_record = [], ExperimentSession.get_record
+    monkeypatch.setattr(
+        ExperimentSession,
+        "get_record",
+        lambda self, name: asked.append(name) or get_record(self, name),
+    )
+
+    take(store, database)
+
+    assert len(asked) <= 4
+    found = store.experiments(rules="fusion").get("exp-1a").kept_run_ids
+    assert found == kept
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_a_database_that_is_written_meanwhile_is_read_as_it_was_committed(store, database, mode):
+    writer = sqlite3.connect(database.path, isolation_level=None)
+    writer.execute(f"pragma journal_mode = {mode}")
+    row = ["EXPR-8", "EXP-1a", 2, 8, "run", '{"primaryMetric":1,"status":"keep"}', "2026-01-01"]
+    insert = "insert into experiment_session_records values (?, ?, ?, ?, ?, ?, ?)"
+    writer.execute("begin immediate")
+    writer.execute(insert, row)
+
+    before = take(store, database).report.imported
+    writer.execute("commit")
+    after = take(store, database).report.imported
+    writer.close()
+
+    assert (before, after) == (7, 1)
+
+
+def test_fusions_session_comes_out_as_a_log_that_pi_reads(store, database, dict_ledger, pi_records):
+    take(store, database)
+    ledger = dict_ledger()
+    store.export("exp-1a", "pi", database.path.parent / "log.jsonl")
+
+    for record in pi_records([(database.path.parent / "log.jsonl").read_bytes()]):
+        ledger.add(as_pi(record))
+
+    seen = [ledger.segment(number) for number in (1, 2)]
+    assert [(one.runs, one.best.metric, one.definition.direction) for one in seen] == [
+        (1, 5, "minimize"),
+        (3, -1.5, "maximize"),
     ]
 
 

@@ -125,7 +125,8 @@ def _row(
     kept = _json(row, "keptRunIds", list, made) or []
     runs = {name: str(run) for name, run in pointers.items() if run is not None}
     ours = {run: fusion_rows.own_id(str(run), reading) for run in [*runs.values(), *kept]}
-    there = {run: own for run, own in ours.items() if _is_run(session, own)}
+    keeps = {run.id for run in session.kept()}
+    there = {run: own for run, own in ours.items() if own in keeps or _is_run(session, own)}
     made.dangling.extend(str(run) for run in ours if run not in there)
     return Row(
         status=str(row.get("status")),

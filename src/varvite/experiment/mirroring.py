@@ -5,7 +5,7 @@ between stays. The row is kept, whole.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,6 +16,7 @@ from varvite.session.kind import Entry, Read
 
 MIRROR = "experiment_mirror"
 ROW_READ = "session_row_read"
+BATCH_EVENTS = 5_000
 
 GetRecord = Callable[[str], dict[str, Any]]
 
@@ -63,14 +64,21 @@ def plan(
     """
     held = _held(read, source)
     before = held["told"] if held.get("reading") == seen.reading else {}
-    payload = {"source": source, "reading": seen.reading, "row": seen.raw, "told": asdict(row)}
+    told = {"status": row.status, "pointers": row.pointers}
+    payload = {"source": source, "reading": seen.reading, "row": seen.raw, "told": told}
     return [
         amending.event(ledger.UPDATED, row.about),
         *_pointers(row, before, read, get_record),
-        *_kept(row, before, read, get_record),
+        *_kept(row, read, get_record),
         *_steps(row, before, read),
         amending.event(ROW_READ, payload),
     ]
+
+
+def batches(events: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The events as batches that can be appended; the last one says that all are there."""
+    for begin in range(0, len(events), BATCH_EVENTS):
+        yield events[begin : begin + BATCH_EVENTS]
 
 
 def _held(read: Read, source: str) -> dict[str, Any]:
@@ -88,15 +96,13 @@ def _pointers(
             yield amending.pointer(name, run, segment)
 
 
-def _kept(
-    row: Row, before: dict[str, Any], read: Read, get_record: GetRecord
-) -> Iterator[dict[str, Any]]:
-    known = set(before.get("kept", []))
+def _kept(row: Row, read: Read, get_record: GetRecord) -> Iterator[dict[str, Any]]:
+    entries = {run.id: run for run in ledger.kept(read)}
     for run_id in row.kept:
-        if run_id not in known:
-            made = amending.keeping(read, amending.run_entry(get_record(run_id)), "fusion")
-            if made:
-                yield made
+        run = entries.get(run_id) or amending.run_entry(get_record(run_id))
+        made = amending.keeping(read, run, "fusion")
+        if made:
+            yield made
 
 
 def _steps(row: Row, before: dict[str, Any], read: Read) -> Iterator[dict[str, Any]]:

@@ -344,9 +344,10 @@ class ExperimentSession:
         with self._mutex:
             if mirroring.known(self._read, source) == seen:
                 return None
-            cursor = self.cursor
             made = mirroring.plan(source, seen, row(), self._read, self.get_record)
-            return self._writer.append(made, expected_cursor=cursor)
+            for batch in mirroring.batches(made):
+                receipt = self._writer.append(batch, expected_cursor=self.cursor)
+            return receipt
 
     def _carried(self, segment: int) -> list[dict[str, Any]]:
         """The pointers as they stand, set again for a segment to come."""
