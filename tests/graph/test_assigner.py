@@ -232,4 +232,6 @@ def test_a_feature_leads_to_a_bounded_number_of_buckets():
         one.move(f"b{number:03}", frozenset(), frozenset({1}))
 
     assert len(one.candidates(weighed({1: 1}))) == routes.CANDIDATES
-    assert [value.count(b"b") for _, value in one.postings()] == [routes.POSTING_MAX]
+    assert [value.count(b"b") for name, _, value in one.entries() if name == routes.POSTING] == [
+        routes.POSTING_MAX
+    ]

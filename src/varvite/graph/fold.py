@@ -25,10 +25,10 @@ from varvite.graph import (
     steps,
     vocabulary,
 )
-from varvite.graph.table import Record, Spread, Table
+from varvite.graph.table import Record, Several, Spread, Table
 from varvite.session.kind import Entry, Read
 
-TABLES: tuple[Table | Spread, ...] = (
+TABLES: tuple[Table | Spread | Several, ...] = (
     *landscape_index.TABLES,
     *steps.TABLES,
     *vocabulary.TABLES,
@@ -49,12 +49,11 @@ TABLES: tuple[Table | Spread, ...] = (
     *importing.TABLES,
 )
 
-_BY_STREAM: dict[str, list[Table | Spread]] = {}
+_BY_STREAM: dict[str, list[Table | Spread | Several]] = {}
 for _table in TABLES:
     _BY_STREAM.setdefault(_table.stream, []).append(_table)
 
 
 def fold(record: Record, read: Read) -> Iterable[Entry]:
     for table in _BY_STREAM.get(record["stream"], ()):
-        for key, value in table.entries(record, read):
-            yield table.name, key, value
+        yield from table.made(record, read)

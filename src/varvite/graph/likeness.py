@@ -25,6 +25,7 @@ class Likeness:
         self.method = assigner.method
         self._routes = Routes(read, assigner.method)
         self._signatures: dict[str, Signature] = {}
+        self._heads: dict[str, frozenset[int]] = {}  # where a bucket stands, if it moved since
         self._vocabulary = Vocabulary.read(read) if assigner.by_rarity else None
 
     def features(self, texts: list[str]) -> list[Mapping[int, int]]:
@@ -39,6 +40,9 @@ class Likeness:
 
     def nearest(self, node: Weighed) -> list[tuple[int, str]]:
         """Cosine in millionths and bucket id, the nearest first; a bounded number."""
+        for bucket_id, before in self._heads.items():
+            self._routes.move(bucket_id, before, self._signatures[bucket_id].head)
+        self._heads.clear()
         candidates = self._routes.candidates(node)
         scored = [(self._signature(one).similarity(node), one) for one in candidates]
         return sorted(scored, key=lambda pair: (-pair[0], pair[1]))
@@ -50,10 +54,8 @@ class Likeness:
     def add(self, bucket: Bucket, node: Weighed) -> None:
         """Let the bucket be like the node a little more."""
         signature = self._known(bucket)
-        before = signature.head
+        self._heads.setdefault(bucket.id, signature.head)
         signature.add(node)
-        if signature.head != before:
-            self._routes.move(bucket.id, before, signature.head)
 
     def record(self, bucket: Bucket) -> dict[str, Any]:
         """The bucket's signature as its record holds it."""
@@ -69,7 +71,7 @@ class Likeness:
         signature = self._signature(bucket.id)
         if not signature.weights:
             signature = self._signatures[bucket.id] = Signature(self._words(bucket))
-            self._routes.move(bucket.id, frozenset(), signature.head)
+            self._heads[bucket.id] = frozenset()
         return signature
 
     def _signature(self, bucket_id: str) -> Signature:

@@ -4,7 +4,9 @@ Who is in it is a field of each focus, so what falls out is a record, and the li
 follows from the records.
 """
 
-from typing import NamedTuple
+from bisect import insort
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,8 +30,10 @@ class Waiting(NamedTuple):
     focus_id: str
     asks: bool
 
-    def order(self) -> tuple[float, int, str]:
-        return (-self.score, -self.touched_seq, self.focus_id)
+
+def _order(entry: Sequence[Any]) -> tuple[float, int, str]:
+    """By which the queue is sorted: of a Waiting, or of one as the index has it."""
+    return (-entry[0], -entry[1], entry[2])
 
 
 def waiting(read: Read) -> list[Waiting]:
@@ -42,15 +46,14 @@ def admit(batch: Batch, focus_id: str, fields: Record, bound: int) -> None:
 
     Reads the queue, and the focus that falls out, which is added to the batch.
     """
-    others = [one for one in waiting(batch.read) if one.focus_id != focus_id]
-    own = _entry(focus_id, fields)
+    others = [one for one in listed(batch.read, QUEUE, QUEUE_KEY) if one[2] != focus_id]
     fields["queued"] = fields["status"] in _WAITING
     if not fields["queued"] or len(others) < bound:
         return
-    if own.order() > others[-1].order():
+    if _order(_entry(focus_id, fields)) > _order(others[-1]):
         fields["queued"] = False
         return
-    out = others[-1].focus_id
+    out = others[-1][2]
     fallen = state(batch.read, FOCUS, out)
     if fallen is not None:
         batch.add("focuses", out, fallen | {"queued": False})
@@ -63,11 +66,10 @@ def _entry(focus_id: str, focus: Record) -> Waiting:
 
 
 def _value(focus: Record, read: Read) -> bytes:
-    entries = [one for one in waiting(read) if one.focus_id != focus["id"]]
+    entries = [one for one in listed(read, QUEUE, QUEUE_KEY) if one[2] != focus["id"]]
     if focus["queued"]:
-        entries.append(_entry(focus["id"], focus))
-        entries.sort(key=Waiting.order)
-    return orjson.dumps([tuple(one) for one in entries])
+        insort(entries, tuple(_entry(focus["id"], focus)), key=_order)
+    return orjson.dumps(entries)
 
 
 TABLES = (Table(QUEUE, "focuses", lambda _focus: (QUEUE_KEY,), _value),)

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import orjson
 
 from varvite.graph.signature import HEAD, Weighed
-from varvite.graph.table import Record, Spread
-from varvite.session.kind import Read
+from varvite.graph.table import Record, Several
+from varvite.session.kind import Entry, Read
 
 POSTING, FILTER, SIGNATURE = "bucket_posting", "bucket_filter", "bucket_signature"
 POSTING_MAX = 64
@@ -58,14 +58,12 @@ class Routes:
                 posting.sort()
                 self._count(feature, 1)
 
-    def postings(self) -> Iterable[tuple[str, bytes]]:
-        """The index entries of the features under which something was moved."""
+    def entries(self) -> Iterable[Entry]:
+        """The index entries of the features under which something was moved, and the filter."""
         for feature in sorted(self._moved):
-            yield self._key(feature), orjson.dumps(self._postings[feature])
-
-    def filter(self) -> Iterable[tuple[str, bytes]]:
+            yield POSTING, self._key(feature), orjson.dumps(self._postings[feature])
         if self._moved:
-            yield self._method, bytes(self._slots())
+            yield FILTER, self._method, bytes(self._slots())
 
     def _leading(self, node: Weighed) -> list[int]:
         """The node's features that may lead to buckets: all of them, or the heaviest."""
@@ -111,21 +109,14 @@ def _heads(bucket: Record, read: Read) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(before[:HEAD]), frozenset(bucket["signature"]["features"][:HEAD])
 
 
-def _moved(bucket: Record, read: Read) -> Routes:
-    routes = Routes(read, bucket["signature"]["method"])
-    routes.move(bucket["id"], *_heads(bucket, read))
-    return routes
-
-
-def _signature(bucket: Record, _read: Read) -> Iterable[tuple[str, bytes]]:
+def _entries(bucket: Record, read: Read) -> Iterable[Entry]:
+    """Where the bucket stands by its record; made from where it stood, so its own head is last."""
     made = bucket["signature"]
+    routes = Routes(read, made["method"])
+    routes.move(bucket["id"], *_heads(bucket, read))
+    yield from routes.entries()
     key = signature_key(made["method"], bucket["id"])
-    yield key, orjson.dumps((made["features"], made["weights"]))
+    yield SIGNATURE, key, orjson.dumps((made["features"], made["weights"]))
 
 
-TABLES = (
-    Spread(FILTER, "buckets", lambda bucket, read: _moved(bucket, read).filter()),
-    Spread(POSTING, "buckets", lambda bucket, read: _moved(bucket, read).postings()),
-    Spread(SIGNATURE, "buckets", _signature),
-)
-"""In this order: each is made from what stood in those after it."""
+TABLES = (Several(POSTING, "buckets", _entries),)

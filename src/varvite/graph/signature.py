@@ -33,27 +33,39 @@ def weighed(weights: Mapping[int, int]) -> Weighed:
 class Signature:
     """weights: by feature. head: the heaviest features, of equals the smaller ones."""
 
-    __slots__ = ("_head_least", "_norm2", "head", "weights")
+    __slots__ = ("_head_least", "_norm2", "_pairs", "head", "weights")
 
     def __init__(self, weights: Mapping[int, int]) -> None:
-        self._settle(dict(weights))
+        self.weights = dict(weights)
+        self._pairs = {one: _pair(one, weight) for one, weight in weights.items()}
+        self._norm2 = sum([weight * weight for weight in weights.values()])
+        self._settle()
 
     def add(self, node: Weighed) -> None:
         """Add the node's features to the sum, as far as it is kept."""
-        weights = self.weights
-        known = weights.keys() & node.weights.keys()
+        weights, pairs, others = self.weights, self._pairs, node.weights
+        known = weights.keys() & others.keys()
+        norm2 = self._norm2
         for feature in known:
-            before, weight = weights[feature], node.weights[feature]
+            before, weight = weights[feature], others[feature]
             weights[feature] = before + weight
-            self._norm2 += weight * (2 * before + weight)
-        entering = self._entering(node)
-        if entering:
-            self._settle({**weights, **entering})
-        elif any((weights[feature], -feature) > self._head_least for feature in known - self.head):
-            self._settle(weights)
+            pairs[feature] += weight << _FEATURE_BITS
+            norm2 += weight * (2 * before + weight)
+        self._norm2 = norm2
+        entering = self._entering(node, len(known))
+        for feature, weight in entering.items():
+            weights[feature], pairs[feature] = weight, _pair(feature, weight)
+            self._norm2 += weight * weight
+        if entering or any(pairs[feature] > self._head_least for feature in known - self.head):
+            self._settle()
 
-    def _entering(self, node: Weighed) -> dict[int, int]:
-        """The node's new features: all while there is room, then those that outweigh another."""
+    def _entering(self, node: Weighed, known: int) -> dict[int, int]:
+        """The node's new features: all while there is room, then those that outweigh another.
+
+        known: how many of its features are not new.
+        """
+        if known == len(node.weights):
+            return {}
         weights = self.weights
         least = min(weights.values()) if len(weights) >= FEATURES_MAX else 0
         if least >= node.most:
@@ -75,23 +87,20 @@ class Signature:
 
     def ordered(self) -> tuple[list[int], list[int]]:
         """Features and their weights, the heaviest first."""
-        pairs = _heaviest(self.weights)
+        pairs = sorted(self._pairs.values(), reverse=True)
         return [_LOW - (pair & _LOW) for pair in pairs], [pair >> _FEATURE_BITS for pair in pairs]
 
-    def _settle(self, weights: dict[int, int]) -> None:
+    def _settle(self) -> None:
         """Keep the heaviest."""
-        pairs = _heaviest(weights)[:FEATURES_MAX]
-        self.weights = {_LOW - (pair & _LOW): pair >> _FEATURE_BITS for pair in pairs}
-        self.head = frozenset(list(self.weights)[:HEAD])
-        last = min(HEAD, len(pairs)) - 1
-        least = pairs[last] if pairs else 0
-        self._head_least = (least >> _FEATURE_BITS, (least & _LOW) - _LOW)
-        self._norm2 = sum([weight * weight for weight in self.weights.values()])
+        pairs = sorted(self._pairs.values(), reverse=True)
+        for pair in pairs[FEATURES_MAX:]:
+            feature = _LOW - (pair & _LOW)
+            self._norm2 -= self.weights.pop(feature) ** 2
+            del self._pairs[feature]
+        self.head = frozenset([_LOW - (pair & _LOW) for pair in pairs[:HEAD]])
+        self._head_least = pairs[min(HEAD, len(pairs)) - 1] if pairs else 0
 
 
-def _heaviest(weights: Mapping[int, int]) -> list[int]:
-    """Weight and feature in one integer each, which sorts as fast as integers do."""
-    return sorted(
-        [(weight << _FEATURE_BITS) | (_LOW - feature) for feature, weight in weights.items()],
-        reverse=True,
-    )
+def _pair(feature: int, weight: int) -> int:
+    """Weight and feature in one integer, which sorts as fast as integers do."""
+    return (weight << _FEATURE_BITS) | (_LOW - feature)

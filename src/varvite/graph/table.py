@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from varvite.session.kind import Read
+from varvite.session.kind import Entry, Read
 
 Record = dict[str, Any]
 _ENVELOPE = ("seq", "stream", "id", "rev", "prev_seq", "at", "actor")
@@ -22,8 +22,8 @@ class Table(NamedTuple):
     keys: Callable[[Record], Iterable[str]]
     value: Callable[[Record, Read], bytes]
 
-    def entries(self, record: Record, read: Read) -> Iterable[tuple[str, bytes]]:
-        return ((key, self.value(record, read)) for key in self.keys(record))
+    def made(self, record: Record, read: Read) -> Iterable[Entry]:
+        return ((self.name, key, self.value(record, read)) for key in self.keys(record))
 
 
 class Spread(NamedTuple):
@@ -32,6 +32,17 @@ class Spread(NamedTuple):
     name: str
     stream: str
     entries: Callable[[Record, Read], Iterable[tuple[str, bytes]]]
+
+    def made(self, record: Record, read: Read) -> Iterable[Entry]:
+        return ((self.name, key, value) for key, value in self.entries(record, read))
+
+
+class Several(NamedTuple):
+    """Indexes whose entries are worked out together. name: of the first of them."""
+
+    name: str
+    stream: str
+    made: Callable[[Record, Read], Iterable[Entry]]
 
 
 def kept(name: str, stream: str) -> Table:

@@ -56,25 +56,31 @@ def _check_object(value: dict[str, Any], path: str, depth: int) -> None:
     for key, item in value.items():
         if type(key) is not str or not key.isascii() or len(key) > KEY_BYTES_MAX:
             _check_key(key, path)
-        if not _is_plain(item):
-            check(item, f"{path}.{key}", depth + 1)
+        kind = type(item)
+        if kind is str:
+            if item.isascii():
+                continue
+        elif kind is int:
+            if INT64_MIN <= item <= INT64_MAX:
+                continue
+        elif kind is bool or item is None:
+            continue
+        check(item, f"{path}.{key}", depth + 1)
 
 
 def _check_list(value: list[Any], path: str, depth: int) -> None:
     _check_depth(path, depth)
-    for position, item in enumerate(value):
-        if not _is_plain(item):
+    if not _is_plain(value):
+        for position, item in enumerate(value):
             check(item, f"{path}[{position}]", depth + 1)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether there is nothing to check; the path of what is need not be made."""
-    kind = type(value)
-    if kind is str:
-        return bool(value.isascii())
-    if kind is int:
-        return bool(INT64_MIN <= value <= INT64_MAX)
-    return kind is bool or value is None
+def _is_plain(value: list[Any]) -> bool:
+    """Whether all is of one kind that needs no path: integers in range, or ASCII text."""
+    kinds = set(map(type, value))
+    if kinds == {int}:
+        return bool(min(value) >= INT64_MIN and max(value) <= INT64_MAX)
+    return not kinds or (kinds == {str} and all(map(str.isascii, value)))
 
 
 def _check_key(key: Any, path: str) -> None:
