@@ -1,8 +1,10 @@
 """What may read history: compaction, questions in SQL, checkpoints. Shown, never judged."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from varvite.bench import floor
 from varvite.bench.counting import Counts
@@ -11,6 +13,9 @@ from varvite.bench.floor import Floor
 from varvite.bench.measuring import turned, watched
 from varvite.bench.operations import Place
 from varvite.bench.seeding import Progress
+
+if TYPE_CHECKING:
+    from varvite.segments.compact import Compacted
 
 COMPACT = "compact, per MB"
 AGGREGATE = "select node_kind, count(*), avg(score) from {} group by node_kind"
@@ -27,23 +32,19 @@ RAW = "DuckDB's scan of the same Parquet"
 def compacting(stores: Mapping[int, str], *, progress: Progress | None = None) -> Iterator[Figure]:
     """The cost of compacting the whole history once, by the MB of the journal's records."""
     for records, path in stores.items():
-        place = Place.at(path, 0)
-        found = Rounds()
-        with Floor(path) as beside:
-            done: list[int] = []
-            call = partial(_compact, place, done, progress)
-            counts = watched(place, call)
-            found.floor_s.append(beside.seconds(done[1]))
-        megabytes = done[0] / 1e6
-        found.counts.append(_each(counts, megabytes))
-        found.floor_s[0] /= megabytes
-        facts = {"MB": megabytes, "bytes_out": done[1]}
-        yield found.figure(COMPACT, records, history=True, floor=floor.NAME, **facts)
+        yield _compaction(records, Place.at(path, 0), progress)
 
 
-def _compact(place: Place, done: list[int], progress: Progress | None) -> None:
-    receipt = place.store.compact(progress=progress)
-    done += [receipt.bytes_in, receipt.bytes_out]
+def _compaction(records: int, place: Place, progress: Progress | None) -> Figure:
+    place.store.compact(dry_run=True)  # what is imported is no part of it
+    receipts: list[Compacted] = []
+    counts = watched(place, lambda: receipts.append(place.store.compact(progress=progress)))
+    megabytes, bytes_out = receipts[0].bytes_in / 1e6, receipts[0].bytes_out
+    with Floor(os.path.dirname(place.path)) as beside:
+        floor_s = beside.seconds(bytes_out) / megabytes
+    found = Rounds([_each(counts, megabytes)], [floor_s])
+    facts = {"MB": megabytes, "bytes_out": bytes_out}
+    return found.figure(COMPACT, records, history=True, floor=floor.NAME, **facts)
 
 
 def _each(counts: Counts, share: float) -> Counts:

@@ -1,6 +1,7 @@
 """Operations measured side by side on histories of several sizes, which take turns."""
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -29,7 +30,9 @@ def measure(
     """Each operation on each store (by its records, changed by it), each size once a round."""
     steps = len(operations) * (WARM_UP + rounds)
     with ExitStack() as stack:
-        floors = {size: stack.enter_context(Floor(path)) for size, path in stores.items()}
+        floors = {
+            size: stack.enter_context(Floor(os.path.dirname(path))) for size, path in stores.items()
+        }
         for position, operation in enumerate(operations):
             found = {size: Rounds() for size in stores}
             for number in range(WARM_UP + rounds):
