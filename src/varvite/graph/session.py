@@ -22,6 +22,7 @@ from varvite.graph import (
     outbox,
     payloads,
     status,
+    upkeep,
 )
 from varvite.graph.assigner import Assigner, Embed, assigner_of
 from varvite.graph.batch import Batch
@@ -69,6 +70,7 @@ GRAPH = Kind(
     fold=fold.fold,
     summary=summary,
     faces=lambda read: {face.FILE: face.face(read)},
+    acts=upkeep.ACTS,
 )
 
 
