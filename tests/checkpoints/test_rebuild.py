@@ -27,10 +27,10 @@ def test_a_changed_file_is_named_and_made_anew(store, session, file):
         opened.write(b"#")
 
     (found,) = store.checkpoint("rebuild", "s")
-    rows = found.answers.table("differences").to_pylist()
     (mended,) = store.checkpoint("rebuild", "s", apply=True)
     (again,) = store.checkpoint("rebuild", "s")
 
+    rows = found.answers.table("differences").to_pylist()
     assert [os.path.basename(row["file"]) for row in rows] == [file]
     assert mended.applied == {"rebuilt": 1}
     assert again.receipt.results["equal"]

@@ -41,16 +41,20 @@ def runs(store: Folder, session: str | None, *, make: bool = True) -> Iterator[F
             yield folder
 
 
-def run_name(job: Job, cursors: Mapping[str, int], generation: int, values: dict[str, Any]) -> str:
+def run_name(
+    job: Job, cursors: Mapping[str, int], generation: int, values: dict[str, Any], began: str
+) -> str:
     """The folder of a run: it follows from the job, what it reads and its parameters.
 
     `<cursor>-<job>` of one session with the default parameters, `<generation>-<job>-<hash>`
-    of many; a hash too where parameters differ.
+    of many; a hash too where parameters differ. Of a job that is done each time the moment
+    `began`, so that no run takes another's place.
     """
     if job.wide:
         return f"{generation:0{_DIGITS}}-{job.name}-{_hash([dict(cursors), values])}"
     (cursor,) = cursors.values()
-    return f"{cursor:0{_DIGITS}}{_suffix(job, values)}"
+    moment = "-" + re.sub(r"\D", "", began) if job.outside else ""
+    return f"{cursor:0{_DIGITS}}{_suffix(job, values)}{moment}"
 
 
 def _suffix(job: Job, values: dict[str, Any]) -> str:
@@ -67,10 +71,10 @@ def found(folder: Folder | None, job: Job, values: dict[str, Any]) -> Iterator[F
     """The job's runs with these parameters whose statements are those of today, newest first."""
     if folder is None:
         return
-    last = (
-        rf"-{job.name}-[0-9a-f]{{{_HASH_CHARS}}}" if job.wide else re.escape(_suffix(job, values))
-    )
-    run_of_job = re.compile(rf"\d{{{_DIGITS}}}{last}")
+    hashed = rf"-{job.name}-[0-9a-f]{{{_HASH_CHARS}}}"
+    last = hashed if job.wide else re.escape(_suffix(job, values))
+    moment = r"-\d+" if job.outside else ""
+    run_of_job = re.compile(rf"\d{{{_DIGITS}}}{last}{moment}")
     for name in reversed(folder.names()):
         if not run_of_job.fullmatch(name) or not is_folder(folder.stat(name)):
             continue

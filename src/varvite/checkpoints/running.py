@@ -167,9 +167,10 @@ def _at(
             kept = {name: uids[name] for name in one.receipt.cursors}
             return _At("resume", session, one.name, one.receipt, kept)
     cursors = {one.name: one.cursor if options.as_of is None else options.as_of for one in there}
-    name = places.run_name(job, cursors, manifest.generation, values)
+    began = now()
+    name = places.run_name(job, cursors, manifest.generation, values, began)
     for one in known:
-        if one.name == name and not job.outside:
+        if one.name == name:
             return _At("replay", session, name, one.receipt, uids)
     receipt = Receipt(
         job.name,
@@ -180,7 +181,7 @@ def _at(
         Local.name,
         Local.version,
         version("varvite"),
-        now(),
+        began,
     )
     return _At("run", session, name, receipt, uids)
 
@@ -227,7 +228,7 @@ class _Run:
     def _locked(self, folder: Folder) -> str:
         """Do what is left to do; another run may have done some of it meanwhile."""
         left = receipts.read(folder)
-        if left and places.up_to_date(left) and self._stands(left):
+        if left and places.up_to_date(left):
             self._receipt = left
             if left.status == "finished":
                 return "replayed"
@@ -243,10 +244,6 @@ class _Run:
                 self._do(folder, engine, stage)
         self._finish(folder)
         return state
-
-    def _stands(self, left: Receipt) -> bool:
-        """Whether what another run left is still an answer."""
-        return left.status == "running" or not self._job.outside
 
     def _engine(self, folder: Folder) -> Local:
         """DuckDB over the snapshot at the receipt's cursors, every segment verified anew."""
