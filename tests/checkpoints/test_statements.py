@@ -8,6 +8,8 @@ from varvite.query import statements
 from varvite.testing import mixed
 from varvite.testing.recording import RecordingGaia
 
+COMPONENTS = {"method": "components", "components": "sql"}
+
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory, statements_run):
@@ -18,6 +20,7 @@ def asked(tmp_path_factory, statements_run):
     for turn in range(2):
         for name in jobs():
             store.checkpoint(name, gaia=RecordingGaia())
+        store.checkpoint("recluster", parameters=COMPONENTS)
         node = {"stream": "nodes", "id": f"late{turn}", "node_kind": "variable"}
         mixed.append(store, "search", [node])
     return set(statements_run)

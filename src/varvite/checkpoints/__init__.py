@@ -10,6 +10,7 @@ _MODULES = (
     "gaia_check",
     "promote_all",
     "rebuild",
+    "recluster.job",
     "same_work",
 )
 """Each has one job, its `JOB`."""

@@ -1,0 +1,7 @@
+-- How many variables have another label since the last step.
+--
+-- columns:  changed  bigint  not null
+select count(*) as changed
+from cc_labels
+where changed
+order by changed
