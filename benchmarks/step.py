@@ -1,4 +1,6 @@
-"""A graph step of 100 hits on histories of any size, against the floor of its own bytes."""
+"""A graph step of 100 hits on histories of any size, against the floor of its own bytes,
+and against the step of a session that has no buckets, and so no focuses and packets.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -24,10 +26,15 @@ _serial = count(1)
 
 def rows(plan: Plan) -> Iterator[Row]:
     for records in plan.sizes:
-        with seeding.copied(plan, "graph", records) as store:
+        with (
+            seeding.copied(plan, "graph", records) as store,
+            seeding.copied(plan, "graph", records) as bare,
+        ):
             open_buckets(store)
-            yield _step(plan, store, records, "hits, 2 buckets given with each", hits, 5)
-            yield _step(plan, store, records, "hits, assigned to buckets by their text", lkm, 9)
+            yield from _step(plan, store, bare, records, "hits, 2 buckets given with each", hits, 5)
+            yield from _step(
+                plan, store, bare, records, "hits, assigned to buckets by their text", lkm, 9
+            )
 
 
 def open_buckets(store: str) -> None:
@@ -40,30 +47,41 @@ def open_buckets(store: str) -> None:
 def _step(
     plan: Plan,
     store: str,
+    bare: str,
     records: int,
     what: str,
     make: Callable[[str], Payload],
     target: float,
-) -> Row:
-    with varvite.open(store).graph(SESSION) as session, Floor(store) as floor:
+) -> Iterator[Row]:
+    """bare: the same history without buckets, which is given the same kind of hits."""
+    with (
+        varvite.open(store).graph(SESSION) as session,
+        varvite.open(bare).graph(SESSION) as without,
+        Floor(store) as floor,
+    ):
         session.submit([make(store)])
         block = last_block(f"{store}/{SESSION}")
         before = session.cursor
-        case = Case("step", session.submit, lambda: [make(store)])
-        spent = interleaved([case, *floor.cases(lambda: block)], plan.rounds)
+        cases = [
+            Case("step", session.submit, lambda: [make(store)]),
+            Case("without", without.submit, lambda: [_without_buckets(make(bare))]),
+        ]
+        spent = interleaved([*cases, *floor.cases(lambda: block)], plan.rounds)
         made = (session.cursor - before) / (len(spent["step"].wall) + WARM_UP)
         io = session.submit([make(store)]).io
     facts = {"KB": len(block) / 1e3, "records": made, "syncs": io["syncs"], "reads": io["reads"]}
-    return Row(
-        f"step of {HITS} {what}",
-        records,
-        spent["step"],
-        "floor",
-        spent["floor"],
-        target,
-        noise=noise(spent),
-        facts=facts,
+    named, noisy = f"step of {HITS} {what}", noise(spent)
+    yield Row(
+        named, records, spent["step"], "floor", spent["floor"], target, noise=noisy, facts=facts
     )
+    yield Row(named, records, spent["step"], "without buckets", spent["without"], noise=noisy)
+
+
+def _without_buckets(payload: Payload) -> Payload:
+    given = json.loads(payload.raw)
+    for hit in given.get("hits", ()):
+        del hit["bucket_ids"]
+    return payload._replace(raw=json.dumps(given))
 
 
 def hits(store: str) -> Payload:

@@ -19,8 +19,8 @@ ROWS = {
         "append 100 runs, times faster",
     ],
     "step": [
-        "step of 100 hits, 2 buckets given with each",
-        "step of 100 hits, assigned to buckets by their text",
+        *["step of 100 hits, 2 buckets given with each"] * 2,
+        *["step of 100 hits, assigned to buckets by their text"] * 2,
     ],
     "opening": ["open", "open after kill -9"],
     "processes": [
