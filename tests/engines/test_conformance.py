@@ -262,9 +262,12 @@ def test_a_damaged_segment_is_an_error_and_not_an_answer(tmp_path):
 
     for make in ENGINES.values():
         cursors = {"s": store.session("s")["cursor"]}
-        with store._folder() as folder, closing(make(folder, cursors)) as engine:
-            with pytest.raises(CorruptError):
-                engine.ask("c_ids")
+        with (
+            store._folder() as folder,
+            closing(make(folder, cursors)) as engine,
+            pytest.raises(CorruptError),
+        ):
+            engine.ask("c_ids")
 
 
 def test_within_its_memory_it_spills_rather_than_fails(store):
