@@ -32,6 +32,7 @@ def opened(path):
             notes.rebuild(store)
             writer = notes.writer(store)
         assert writer.cursor == seen
+        assert writer.stale_streams == set()
         writer.append(pair("last"))
         writer.close()
     found = values(path)
@@ -202,6 +203,17 @@ def test_after_a_clean_close_and_a_power_cut_everything_is_there(tmp_path):
     assert check(recorder, ["w0", "w1"], tmp_path) > 80
 
 
+@pytest.mark.parametrize("level", ["durable", "fast"])
+def test_a_marker_is_gone_before_the_next_byte(tmp_path, level):
+    with notes.store(tmp_path / "store") as store, notes.writer(store) as writer:
+        writer.append(pair("a"))
+
+    recorder = record(tmp_path / "store", appends(level, 2))
+
+    sure = level == "durable"
+    assert check(recorder, ["a", "w0", "w1"], tmp_path, held=1, sure=sure) > 50
+
+
 def test_a_marker_of_a_clean_close_is_never_believed_about_unsynced_bytes(tmp_path):
     """Wherever CLEAN survives, journal and stream files are as it says."""
     notes.store(tmp_path / "store").close()
@@ -217,10 +229,9 @@ def test_a_marker_of_a_clean_close_is_never_believed_about_unsynced_bytes(tmp_pa
         if files.get("s/CLEAN"):
             met += 1
             for stream in ("notes", "other"):
-                lines = files.get(f"s/{stream}.jsonl")
-                if lines is not None:  # a missing file is seen at the next open
-                    assert lines.count(b"\n") == 1, state.told
-                    assert lines in files["s/events.ndjson"], state.told
+                lines = files[f"s/{stream}.jsonl"]
+                assert lines.count(b"\n") == 1, state.told
+                assert lines in files["s/events.ndjson"], state.told
     assert met > 0
 
 

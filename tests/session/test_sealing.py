@@ -35,6 +35,7 @@ def test_everything_is_on_disk_before_a_part_gets_its_name(watched, files, monke
     assert changes == [
         "sync_data",  # notes
         "sync_data",  # other
+        "sync",  # the name of other
         "sync_data",  # the journal
         "index",
         "write",  # the next part's header

@@ -37,6 +37,7 @@ class Streams:
         self.sizes = dict(sizes)
         self.stale: set[str] = set()
         self._unsynced: set[str] = set()
+        self._created = False
         self._fds: dict[str, int] = {}
 
     def find_stale(self) -> None:
@@ -81,10 +82,13 @@ class Streams:
                 write_all(self._folder.files, self._open(stream), b"".join(lines))
 
     def sync(self) -> None:
-        """Sync the files written since the last call. After a failure reopen the session."""
+        """Sync what was written and made since the last call. A failure ends the writer."""
         for stream in sorted(self._unsynced - self.stale):
             self._folder.files.sync_data(self._open(stream))
+        if self._created:
+            self._folder.sync()
         self._unsynced.clear()
+        self._created = False
 
     def close(self) -> None:
         with ExitStack() as closing:
@@ -98,6 +102,7 @@ class Streams:
             self._folder.files.close(self._fds.pop(next(iter(self._fds))))
         name = f"{stream}.jsonl"
         exists = self._folder.stat(name) is not None
+        self._created |= not exists
         fd = self._folder.open_append(name) if exists else self._folder.create(name)
         self._fds[stream] = fd
         return fd

@@ -189,7 +189,8 @@ class Recorder(Files):
         """Every distinct disk that a power cut may leave, for each prefix of the log.
 
         For each: the unsynced data in each way of DATA, with the unsynced names kept
-        and dropped; then each name dropped alone, and each kept alone.
+        and dropped; then each name dropped alone, and each kept alone; then the data of
+        each file kept alone.
         """
         told: set[tuple[Tree, int]] = set()
         for length in range(len(self.operations) + 1):
@@ -209,11 +210,21 @@ class Recorder(Files):
             others = [number for number in everything if number != one]
             yield self._state(disk, acknowledged, "kept", others, f"{length} without name {one}")
             yield self._state(disk, acknowledged, "dropped", [one], f"{length} only name {one}")
+        for one in disk.data if len(disk.data) > 1 else ():
+            told = f"{length} only data {one}"
+            yield self._state(disk, acknowledged, "kept", everything, told, only=one)
 
     def _state(
-        self, disk: "_Disk", acknowledged: int, data: Data, names: Sequence[int], told: str
+        self,
+        disk: "_Disk",
+        acknowledged: int,
+        data: Data,
+        names: Sequence[int],
+        told: str,
+        *,
+        only: int | None = None,
     ) -> State:
-        return State(disk.tree(data, names, self.unseen), acknowledged, told)
+        return State(disk.tree(data, names, self.unseen, only), acknowledged, told)
 
     def _replay(self, operations: Sequence[Operation]) -> tuple["_Disk", int]:
         disk, acknowledged = self.start.copy(), 0
@@ -255,13 +266,16 @@ class _Disk:
                 _enter(self.folders, name)
         self.names = [name for name in self.names if name.folder != node]
 
-    def tree(self, data: Data, kept: Sequence[int], unseen: frozenset[str]) -> Tree:
+    def tree(
+        self, data: Data, kept: Sequence[int], unseen: frozenset[str], only: int | None
+    ) -> Tree:
         folders = {node: dict(names) for node, names in self.folders.items()}
         for number in kept:
             _enter(folders, self.names[number])
         files = dict(self.files)
         for node, operations in self.data.items():
-            files[node] = _content(self.files.get(node, b""), operations, data)
+            mode = data if only in {None, node} else "dropped"
+            files[node] = _content(self.files.get(node, b""), operations, mode)
         return tuple(_walk(folders, files, ROOT, "", unseen, self.directories))
 
 
