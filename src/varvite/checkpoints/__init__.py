@@ -11,6 +11,7 @@ _MODULES = (
     "promote_all",
     "rebuild",
     "recluster.job",
+    "reprioritise",
     "same_work",
 )
 """Each has one job, its `JOB`."""
