@@ -174,6 +174,8 @@ def test_rows_come_out_as_they_went_in(store, database, tmp_path):
                 )
 
     assert out.rows() == database.rows()
+    with store.experiment("exp-2") as session:
+        assert (session.state().segment, session.segment(7).runs) == (7, 1)
 
 
 def test_importing_again_reads_only_what_is_new(store, database):
@@ -211,7 +213,7 @@ def test_a_commit_that_fusion_backfills_is_a_patch(store, database, tmp_path):
     "change",
     [
         'update experiment_session_records set payload = \'{"status":"keep","primaryMetric":3}\' where seq = 1',
-        "update experiment_session_records set type = 'run' where seq = 2",
+        "update experiment_session_records set payload = json_set(payload, '$.status', 'discard') where seq = 1",
         "delete from experiment_session_records where seq = 2",
         "delete from experiment_session_records where seq = 7",
     ],
@@ -225,10 +227,14 @@ def test_history_that_was_made_anew_is_read_anew(store, database, tmp_path, chan
     assert (report.report.generation, report.report.rewritten) == (2, True)
     runs = store.sql("select count(*) from runs where counts").rows()[0][0]
     assert runs == len(database.run("select 1 from experiment_session_records where type = 'run'"))
-    assert back(store, tmp_path).rows()[1] == database.rows()[1]
-    assert back(store, tmp_path).rows()[0] == database.rows()[0]
-    (row,) = store.sql("from experiment_sessions").dicts()
-    assert (row["bestRunId"], row["baselineRunId"]) == ("EXPR-5@2", "EXPR-4@2")
+    assert back(store, tmp_path).rows() == database.rows()
+    with store.experiment("exp-1a", rules="fusion") as session:
+        assert [session.pointer(name) for name in ("best", "baseline")] == ["EXPR-5@2", "EXPR-4@2"]
+        session.update(name="ours")
+    (changed,) = back(store, tmp_path).rows()[0]
+    same = ("id", "bestRunId", "baselineRunId", "createdAt", "finalizedAt")
+    assert {name: changed[name] for name in same} == {name: SESSION[name] for name in same}
+    assert (changed["name"], "@" in changed["keptRunIds"]) == ("ours", False)
 
 
 def test_what_changed_in_fusions_row_is_taken_over_and_the_rest_stays(store, database):

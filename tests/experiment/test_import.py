@@ -1,9 +1,11 @@
 import base64
 import json
 import random
+from threading import Event
 
 import pytest
 
+import varvite
 from varvite.adapters import pi_log
 from varvite.adapters.pi_log import PiLog
 from varvite.disk.files import Files, Folder
@@ -14,6 +16,7 @@ from varvite.errors import (
     SessionStatusError,
     StateConflictError,
 )
+from varvite.exchange import watching
 from varvite.experiment.session import EXPERIMENT, Metric
 from varvite.session.rebuild import rebuild
 
@@ -385,6 +388,19 @@ def test_importing_again_reads_the_log_once_and_commits_only_what_is_new(
     assert (report.lines, report.imported) == (1, 1)
     assert files.io.bytes_read == size + added
     assert journal.stat().st_size - committed < 2_000 < committed
+
+
+def test_a_watch_that_is_stopped_ends_after_the_batch_under_way(log, tmp_path, monkeypatch):
+    monkeypatch.setattr(pi_log, "BATCH_RECORDS", 2)
+    store, stop = varvite.open(tmp_path / "store"), Event()
+
+    def stop_at_once(*_):
+        stop.set()
+
+    (report,) = watching.follow(store, log(LOG), "e", stop=stop, progress=stop_at_once, create=True)
+    rest = watching.follow(store, log(LOG), "e", stop=Event(), until_idle_s=0)
+
+    assert (report.lines, [one.lines for one in rest]) == (2, [len(LOG) - 2])
 
 
 def test_real_logs_that_grew_in_random_steps_give_the_same_session(shared, open_session, log):
