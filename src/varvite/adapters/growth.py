@@ -4,15 +4,14 @@ Every kind of decision has its row in DECISIONS; docs/graph.md has the same tabl
 actors write such a log and each counts for itself, so its `seq` is no order: lines are.
 """
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from varvite.adapters import quarantine
-from varvite.adapters.lines import Line, LineSplitter, opened, resumed
+from varvite.adapters.following import FollowedFile, lines, take
+from varvite.adapters.lines import Line, opened, resumed
 from varvite.adapters.quarantine import UnreadableError
 from varvite.disk import strict_json
-from varvite.disk.files import Files
 from varvite.errors import VarviteError
 from varvite.records.foreign import LogBatch, LogCursor
 from varvite.records.limits import check
@@ -55,25 +54,8 @@ DECISIONS: dict[str, Rule] = {
 """Whatever the kind, what its graph_delta removes is demoted."""
 
 
-class GrowthLog:
-    """A growth log as a session can follow it; see `ForeignLog`. One batch a line.
-
-    source: the log's name in the session; the file's name unless given.
-    closed: nobody writes to it any more, so a last line without newline is a line.
-    """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        source: str | None = None,
-        closed: bool = False,
-        files: Files | None = None,
-    ) -> None:
-        self.path = os.fspath(path)
-        self.source = source or os.path.basename(self.path)
-        self._closed = closed
-        self._files = files or Files()
+class GrowthLog(FollowedFile):
+    """A growth log. One batch a line."""
 
     def read(self, after: LogCursor | None) -> Iterator[LogBatch]:
         """The lines after a cursor. Reads the bytes before it too, to compare their hash.
@@ -84,29 +66,11 @@ class GrowthLog:
         with opened(self.path, self._files) as log:
             splitter = resumed(log, self.source, after)
             chunks = log.chunks(splitter.cursor.offset)
-            for line in splitter.lines(chunks):
-                yield _batch(line, splitter)
-            for line in splitter.last() if self._closed else ():
-                yield _batch(line, splitter)
+            for line in lines(chunks, splitter, closed=self._closed):
+                batch = LogBatch(splitter.cursor)
+                take(line, splitter, batch, lambda place: _event(line, place))  # noqa: B023
+                yield batch
             yield LogBatch(splitter.cursor, unfinished=splitter.unfinished)
-
-
-def _batch(line: Line, splitter: LineSplitter) -> LogBatch:
-    batch = LogBatch(splitter.cursor)
-    if not line.data.strip():
-        return batch
-    place = {
-        "source": splitter.source,
-        "source_line": line.number,
-        "generation": splitter.generation,
-    }
-    try:
-        batch.records.append(_event(line, place))
-    except UnreadableError as fault:
-        records, entry = quarantine.kept(line, fault, place)
-        batch.records += records
-        batch.quarantined.append(entry)
-    return batch
 
 
 def _event(line: Line, place: Mapping[str, Any]) -> dict[str, Any]:

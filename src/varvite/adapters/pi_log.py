@@ -1,14 +1,13 @@
 """pi-autoresearch's log, `.auto/log.jsonl` or the older `autoresearch.jsonl`, read in batches."""
 
-import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from varvite.adapters import event_line, pi_line, quarantine
 from varvite.adapters.event_line import Tried
+from varvite.adapters.following import FollowedFile, lines, take
 from varvite.adapters.lines import Line, LineSplitter, opened, resumed
-from varvite.disk.files import Files
 from varvite.errors import LimitError
 from varvite.records.foreign import Defaulted, LogBatch, LogCursor
 
@@ -16,25 +15,8 @@ BATCH_RECORDS = 1000
 BATCH_BYTES = 2 << 20
 
 
-class PiLog:
-    """A log as a session can follow it; see `ForeignLog`.
-
-    source: the log's name in the session; the file's name unless given.
-    closed: nobody writes to it any more, so a last line without newline is a line.
-    """
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        source: str | None = None,
-        closed: bool = False,
-        files: Files | None = None,
-    ) -> None:
-        self.path = os.fspath(path)
-        self.source = source or os.path.basename(self.path)
-        self._closed = closed
-        self._files = files or Files()
+class PiLog(FollowedFile):
+    """A log, in batches of many lines."""
 
     def read(self, after: LogCursor | None) -> Iterator[LogBatch]:
         """The lines after a cursor. Reads the bytes before it too, to compare their hash.
@@ -65,7 +47,7 @@ def read(
     """
     batch, size, tried = LogBatch(splitter.cursor), 0, tried or Tried()
     try:
-        for line in _lines(chunks, splitter, closed=closed):
+        for line in lines(chunks, splitter, closed=closed):
             _add(line, splitter, batch, tried)
             batch.cursor, size = splitter.cursor, size + len(line.data)
             if len(batch.records) >= BATCH_RECORDS or size >= BATCH_BYTES:
@@ -78,29 +60,9 @@ def read(
     yield batch
 
 
-def _lines(chunks: Iterable[bytes], splitter: LineSplitter, *, closed: bool) -> Iterator[Line]:
-    yield from splitter.lines(chunks)
-    if closed:
-        yield from splitter.last()
-
-
 def _add(line: Line, splitter: LineSplitter, batch: LogBatch, tried: Tried) -> None:
-    """Add what a line holds: nothing if it is blank, else a record, or the line itself."""
-    if not line.data.strip():
-        return
     defaults: dict[str, str] = {}
-    place = {
-        "source": splitter.source,
-        "source_line": line.number,
-        "generation": splitter.generation,
-    }
-    try:
-        batch.records.append(_record(line, place, tried, defaults))
-    except quarantine.UnreadableError as fault:
-        records, entry = quarantine.kept(line, fault, place)
-        batch.records += records
-        batch.quarantined.append(entry)
-    else:
+    if take(line, splitter, batch, lambda place: _record(line, place, tried, defaults)):
         batch.defaulted += [Defaulted(line.number, name, used) for name, used in defaults.items()]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from varvite.adapters import quarantine
+from varvite.adapters.following import FollowedFile, Place, lines, take
 from varvite.adapters.lines import Line, LineSplitter, OpenLog, opened, resumed
 from varvite.adapters.table_line import JsonTable, Table, table
 from varvite.disk.files import Files
@@ -18,14 +19,14 @@ BATCH_RECORDS = 1000
 WRITER = "table"
 
 
-class TableLog:
-    """A table as a session can follow it; see `ForeignLog`.
+class TableLog(FollowedFile):
+    """A table as a session can follow it.
 
     columns: what is said to the column that says it, a name or a number from 1: `metric`,
     `status`, `commit`, `description`, `run`, `timestamp`, and `metrics.NAME`; of objects a
     key, or several as `a|b`. Without any, those of karpathy's results.tsv. statuses: words
     of the table to words of ours.
-    metric_name: that of the metric's column unless given. See `PiLog` for the others.
+    metric_name: that of the metric's column unless given.
     """
 
     def __init__(
@@ -41,14 +42,11 @@ class TableLog:
         closed: bool = False,
         files: Files | None = None,
     ) -> None:
-        self.path = os.fspath(path)
-        self.source = source or os.path.basename(self.path)
+        super().__init__(path, source=source, closed=closed, files=files)
         self._columns = dict(columns or {})
         self._statuses = dict(statuses or {})
         self._measures = {"metric_unit": metric_unit, "direction": direction}
         self._metric_name = metric_name
-        self._closed = closed
-        self._files = files or Files()
 
     def read(self, after: LogCursor | None) -> Iterator[LogBatch]:
         """The lines after a cursor. Reads the first one and the bytes before it too.
@@ -64,24 +62,20 @@ class TableLog:
                 yield LogBatch(splitter.cursor, unfinished=splitter.unfinished)
                 return
             found = table(first, self.source, self._columns, self._statuses)
-            lines = self._lines(log.chunks(splitter.cursor.offset), splitter)
-            yield from self._batches(lines, splitter, found, first.number)
+            chunks = log.chunks(splitter.cursor.offset)
+            given = lines(chunks, splitter, closed=self._closed)
+            yield from self._batches(given, splitter, found, first.number)
 
     def _first(self, log: OpenLog) -> Line | None:
         """The first line that is not blank."""
-        lines = self._lines(log.chunks(0), LineSplitter(self.source))
-        return next((line for line in lines if line.data.strip()), None)
-
-    def _lines(self, chunks: Iterable[bytes], splitter: LineSplitter) -> Iterator[Line]:
-        yield from splitter.lines(chunks)
-        if self._closed:
-            yield from splitter.last()
+        given = lines(log.chunks(0), LineSplitter(self.source), closed=self._closed)
+        return next((line for line in given if line.data.strip()), None)
 
     def _batches(
-        self, lines: Iterable[Line], splitter: LineSplitter, found: Table | JsonTable, first: int
+        self, given: Iterable[Line], splitter: LineSplitter, found: Table | JsonTable, first: int
     ) -> Iterator[LogBatch]:
         batch = LogBatch(splitter.cursor)
-        for line in lines:
+        for line in given:
             if line.number == first:
                 batch.records.append(self._config(line, splitter, found))
             if line.data.strip() and not (found.header and line.number == first):
@@ -112,21 +106,14 @@ class TableLog:
 
 
 def _add(line: Line, splitter: LineSplitter, found: Table | JsonTable, batch: LogBatch) -> None:
-    where = {
-        "source": splitter.source,
-        "source_line": line.number,
-        "generation": splitter.generation,
-    }
     defaults: dict[str, str] = {}
-    try:
-        record = found.run(line, f"{splitter.source}:{line.number}", defaults)
-        record |= {"raw": line.data.decode(), "writer": WRITER} | where
-        if quarantine.too_long(record, line.data):
-            raise quarantine.UnreadableError("too_long", "a record over the limit")  # noqa: TRY301
-    except quarantine.UnreadableError as fault:
-        records, entry = quarantine.kept(line, fault, where)
-        batch.records += records
-        batch.quarantined.append(entry)
-    else:
-        batch.records.append(record)
+
+    def record(place: Place) -> dict[str, Any]:
+        made = found.run(line, f"{splitter.source}:{line.number}", defaults)
+        made |= {"raw": line.data.decode(), "writer": WRITER} | place
+        if quarantine.too_long(made, line.data):
+            raise quarantine.UnreadableError("too_long", "a record over the limit")
+        return made
+
+    if take(line, splitter, batch, record):
         batch.defaulted += [Defaulted(line.number, *one) for one in defaults.items()]
