@@ -10,7 +10,8 @@ from varvite.bench import history, running, seeding
 from varvite.bench.operations import CONTINUATION, Operation, Place
 from varvite.bench.running import Plan
 from varvite.bench.seeding import SESSION
-from varvite.errors import SessionLockedError
+from varvite.checkpoints.job import Stage
+from varvite.errors import NotFoundError, SessionLockedError
 from varvite.session import parts
 from varvite.testing import toy_job
 from varvite.testing.toy_job import TOY
@@ -214,24 +215,27 @@ def _bytes(path):
     return found
 
 
+def _without_gaia(run):
+    raise NotFoundError("there is no Gaia to ask")
+
+
 @pytest.fixture
 def jobs(monkeypatch):
-    """There is a job that reads graph sessions, and one that reads experiments."""
+    """There is a job that reads graph sessions, one that reads others, and one that cannot."""
     toy_job.install()
     other = replace(TOY, name="other", kind="experiment")
-    monkeypatch.setattr(checkpoints, "jobs", lambda: {"toy": TOY, "other": other})
+    needy = replace(TOY, name="needy", stages=(Stage("check", _without_gaia),))
+    found = {one.name: one for one in (needy, TOY, other)}
+    monkeypatch.setattr(checkpoints, "jobs", lambda: found)
 
 
-def test_each_checkpoint_that_reads_graphs_has_a_row(jobs, folder, tmp_path):
-    stores = {}
-    for size in SIZES:
-        stores[size] = str(tmp_path / str(size))
-        seeding.copy(seeding.seeded(folder, size), stores[size])
-        Place.at(stores[size], 0).store.compact()
+def test_each_checkpoint_that_reads_graphs_and_can_be_done_has_a_row(jobs, folder):
+    found = running.run(Plan(folder, SIZES, rounds=1, keep=True, continuation=(LIST,)))
 
-    found = list(history.checkpointing(stores))
-
-    assert [(one.operation, one.records) for one in found] == [
+    rows = [one for one in found.figures if one.operation.startswith("checkpoint")]
+    assert [(one.operation, one.records) for one in rows] == [
         ("checkpoint toy", size) for size in SIZES
     ]
-    assert all(one.history and one.ratio and one.counts["bytes_read_all"] for one in found)
+    assert all(one.history and one.ratio for one in rows)
+    assert all(one.counts["bytes_read_all"] > 100_000 for one in rows)
+    assert found.left_out == {"checkpoint needy": "there is no Gaia to ask"}

@@ -36,7 +36,7 @@ DIGITS = 3
 
 def document(measured: Measured) -> dict[str, Any]:
     """All that a run found, for JSON."""
-    kept = ("at", "rounds", "seconds", "flat")
+    kept = ("at", "rounds", "seconds", "flat", "left_out")
     return (
         {"format": FORMAT}
         | {name: getattr(measured, name) for name in kept}

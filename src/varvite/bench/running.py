@@ -39,7 +39,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run found. at: when it began, UTC. load: of the machine, before it and after."""
+    """What a run found. at: when it began, UTC. load: of the machine, before it and after.
+
+    left_out: operations that could not be done here, and why.
+    """
 
     at: str
     sizes: tuple[int, ...]
@@ -49,6 +52,7 @@ class Measured:
     machine: Machine
     figures: tuple[Figure, ...]
     growths: tuple[Growth, ...]
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def flat(self) -> bool:
@@ -64,8 +68,9 @@ def run(plan: Plan, *, progress: Progress | None = None) -> Measured:
     """
     at, began, load = now(), time.monotonic(), os.getloadavg()[0]
     sizes = tuple(sorted(set(plan.sizes)))
+    left_out: dict[str, str] = {}
     with _copies(plan.folder, sizes, progress) as stores:
-        figures = tuple(_figures(plan, stores, progress))
+        figures = tuple(_figures(plan, stores, left_out, progress))
         described = machine(plan.folder)
     if not plan.keep:
         shutil.rmtree(os.path.join(plan.folder, SEEDS))
@@ -78,10 +83,13 @@ def run(plan: Plan, *, progress: Progress | None = None) -> Measured:
         described,
         figures,
         tuple(judge(figures)),
+        left_out,
     )
 
 
-def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> list[Figure]:
+def _figures(
+    plan: Plan, stores: dict[int, str], left_out: dict[str, str], progress: Progress | None
+) -> list[Figure]:
     """History is compacted first, as a long one is; then continuation goes on from there."""
     if plan.only:
         chosen = [one for one in plan.continuation if one.name in plan.only]
@@ -89,7 +97,7 @@ def _figures(plan: Plan, stores: dict[int, str], progress: Progress | None) -> l
     few = max(1, plan.rounds // 3)
     compacted = [*history.compacting(stores, progress=progress)]
     asked = [*history.asking(stores, few)]
-    jobs = [*history.checkpointing(stores, progress=progress)]
+    jobs = [*history.checkpointing(stores, left_out, progress=progress)]
     going_on = [*measuring.measure(plan.continuation, stores, plan.rounds, progress=progress)]
     return [*going_on, *compacted, *asked, *jobs]
 

@@ -95,6 +95,8 @@ def bench(
         measured = run(plan, progress=bar)
     written = results.write(measured, output)
     page.write(measured, output)
+    for name, reason in measured.left_out.items():
+        settings.note(f"{name} is left out: {reason}")
     settings.note(f"results in {written}, plots beside them")
     show(settings, Answer.many(results.rows(measured, old), results.columns(measured, old)))
     ctx.exit(0 if measured.flat else GROWS)
