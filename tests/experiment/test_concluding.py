@@ -6,8 +6,10 @@ import textwrap
 
 import pytest
 
+from varvite.adapters.pi_log import PiLog
 from varvite.errors import FinalizeStateError, GitError
 from varvite.experiment import branching
+from varvite.experiment.pi_tools import PiTools
 from varvite.store import Store
 
 
@@ -35,7 +37,7 @@ def kept(store, repository):
 
 STEPS = {
     "after the session is finalizing": ("concluding.Ending._begin", "after", "active"),
-    "while commits are picked": ("branching._picked", "after", "active"),
+    "while commits are picked": ("branching.Branching._picked", "after", "active"),
     "before the intent": ("branching.Branching._verify", "after", "active"),
     "after the intent": ("branching.Branching.name", "before", "active"),
     "when one branch has its name": ("branching.Branching.name", "half", "active"),
@@ -172,3 +174,28 @@ def test_branches_that_are_not_the_whole_are_not_named(store, kept, monkeypatch)
 
     assert kept.state() == state
     assert store.experiments().get("s").status == "active"
+
+
+def test_a_session_that_pi_led_is_finalized_without_pis_own_files(store, repository):
+    """pi commits everything, its log too, so each of its commits changes the log."""
+    tools = PiTools(str(repository.path))
+    repository.commit(".auto/notes", "of before")
+    tools.init("faster", "ms")
+    for number, (name, group) in enumerate([("a", "one"), ("b", "two"), ("a", "one")]):
+        (repository.path / name).write_text(str(number))
+        (repository.path / "sub").mkdir(exist_ok=True)
+        (repository.path / "sub/autoresearch.md").write_text(str(number))
+        tools.log(9 - number, "keep", f"{name} {number}", commit="HEAD", asi={"group": group})
+    tools.log(1, "keep", "only the log", commit="HEAD", asi={"group": "none"})
+
+    with store.experiment("s", create=True) as session:
+        session.import_log(PiLog(tools.log_path))
+        tips = session.ending().finalize(str(repository.path), trunk="main~4").tips
+
+    assert list(tips) == ["experiment/s/one-1", "experiment/s/two-2"]
+    for branch, names in zip(tips, (["a"], ["b"]), strict=True):
+        assert repository("diff", "--name-only", "main~4", branch).split() == names
+        assert repository("show", f"{branch}:.auto/notes") == "of before"
+    messages = repository("log", "--reverse", "--format=%s %an", "main~4..experiment/s/one-1")
+    assert messages.split("\n") == ["a 0 A", "a 2 A"]
+    assert repository("show", "experiment/s/one-1:a") == "2"

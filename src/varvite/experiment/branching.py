@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from varvite.errors import BranchExistsError, GitError, PickConflictError
 from varvite.experiment.finalizing import Group, check_disjoint
-from varvite.experiment.git_command import git, locked, paths
+from varvite.experiment.git import preserved
+from varvite.experiment.git_command import git, locked, paths, tree_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,13 @@ class Branching:
         return self.full(f"{commit}^")
 
     def beyond(self, commits: Sequence[str], base: str) -> list[str]:
-        """Those of the commits that the base does not hold, each once."""
+        """Those of the commits that the base does not hold, each once.
+
+        One that changes pi's own files alone is left out.
+        """
         held = set(self._git("rev-list", base).split())
-        return [one for one in dict.fromkeys(map(self.full, commits)) if one not in held]
+        found = [one for one in dict.fromkeys(map(self.full, commits)) if one not in held]
+        return [one for one in found if self.files(one) or not self._touched(one)]
 
     def name(self, tips: Mapping[str, str]) -> None:
         """Give branches their names, all of them or none.
@@ -78,7 +83,10 @@ class Branching:
             self._update([f"delete refs/heads/{name} {tip}" for name, tip in ours.items()], held)
 
     def files(self, commit: str) -> list[str]:
-        """The paths that a commit changes."""
+        """The paths that a commit changes, but for pi's own."""
+        return [path for path in self._touched(commit) if not preserved(path)]
+
+    def _touched(self, commit: str) -> list[str]:
         shape = ("--no-commit-id", "--name-only", "--no-renames", "-r", "-z", "--root")
         return paths(self._git("diff-tree", *shape, commit))
 
@@ -103,7 +111,7 @@ class Branching:
             GitError: branches that together are not what the last of the commits holds.
         """
         with self._beside(base) as beside:
-            tips = {group.branch: _picked(beside, base, group) for group in groups}
+            tips = {group.branch: self._picked(beside, base, group) for group in groups}
         self._verify(groups, base, list(tips.values()))
         return tips
 
@@ -120,6 +128,33 @@ class Branching:
             _write(os.path.join(own, "HEAD"), base)
             _write(os.path.join(own, "commondir"), self._common)
             yield Beside(tree, {"GIT_DIR": own, "GIT_WORK_TREE": tree})
+
+    def _picked(self, beside: Beside, base: str, group: Group) -> str:
+        beside.git("checkout", "--quiet", "--force", "--detach", base)
+        for commit in group.commits:
+            try:
+                beside.git("cherry-pick", "--allow-empty", self._without_pis(commit))
+            except GitError as error:
+                raise PickConflictError(
+                    f"{group.branch}: {error.message}",
+                    hint="put runs that build on one another together",
+                    group=group.id,
+                    commit=commit,
+                    **error.data,
+                ) from error
+        return beside.git("rev-parse", "HEAD").strip()
+
+    def _without_pis(self, commit: str) -> str:
+        """The commit, or where it changes pi's own files, one like it that does not."""
+        own = [path for path in self._touched(commit) if preserved(path)]
+        if not own:
+            return commit
+        tree = tree_with(self.top, commit, f"{commit}^", own)
+        author = self._git("log", "-1", "--format=%an%x00%ae%x00%aI%x00%B", commit)
+        name, email, at, message = author.split("\0", 3)
+        who = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": at}
+        words = ("commit-tree", tree, "-p", f"{commit}^", "-m", message.strip())
+        return git(self.top, *words, env=who).strip()
 
     def _verify(self, groups: Sequence[Group], base: str, tips: Sequence[str]) -> None:
         """See that base and all branches' changes give the tree of the last commit."""
@@ -149,12 +184,13 @@ class Branching:
         return tips[0]
 
     def _changes(self, base: str, tip: str) -> dict[str, str]:
-        """What each path that differs from `base` is at `tip`: mode and blob."""
+        """What each path that differs from `base` is at `tip`, mode and blob; not pi's own."""
         shape = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev")
         parts = paths(self._git("diff-tree", *shape, base, tip))
         return {
             path: " ".join(meta.split()[1:4:2])
             for meta, path in zip(parts[::2], parts[1::2], strict=True)
+            if not preserved(path)
         }
 
     def _check_free(self, branch: str) -> None:
@@ -189,22 +225,6 @@ class Branching:
 
 def _differs(path: str, one: dict[str, str], other: dict[str, str]) -> bool:
     return one.get(path) != other.get(path)
-
-
-def _picked(beside: Beside, base: str, group: Group) -> str:
-    beside.git("checkout", "--quiet", "--force", "--detach", base)
-    for commit in group.commits:
-        try:
-            beside.git("cherry-pick", "--allow-empty", commit)
-        except GitError as error:
-            raise PickConflictError(
-                f"{group.branch}: {error.message}",
-                hint="put runs that build on one another together",
-                group=group.id,
-                commit=commit,
-                **error.data,
-            ) from error
-    return beside.git("rev-parse", "HEAD").strip()
 
 
 def _write(path: str, text: str) -> None:

@@ -1,9 +1,10 @@
-"""One call of git."""
+"""One call of git, and what is made of few."""
 
 import fcntl
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from varvite.errors import GitError
@@ -64,3 +65,19 @@ def locked(git_dir: str) -> Iterator[int]:
 def paths(output: str) -> list[str]:
     """What git lists with -z."""
     return [one for one in output.split("\0") if one]
+
+
+def tree_with(top: str, base: str, other: str, names: Sequence[str]) -> str:
+    """A tree like that of `base`, with these paths as they are in `other`."""
+    with tempfile.TemporaryDirectory() as folder:
+        own = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+        git(top, "read-tree", base, env=own)
+        rows = "".join(f"{_row(top, other, path)}\0" for path in names)
+        git(top, "update-index", "-z", "--index-info", given=rows, env=own)
+        return git(top, "write-tree", env=own).strip()
+
+
+def _row(top: str, commit: str, path: str) -> str:
+    """The path as `update-index` takes it; mode 0 takes it away."""
+    found = git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path)
+    return found.rstrip("\0") if found else f"0 {'0' * 40}\t{path}"

@@ -5,8 +5,6 @@ onto a branch from the base as they are in its own last commit. Work tree, index
 HEAD are left alone.
 """
 
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 from varvite.disk import strict_json
 from varvite.errors import BranchExistsError, GitError, InputError, MalformedInputError, PlanError
 from varvite.experiment.git import preserved
-from varvite.experiment.git_command import git, paths
+from varvite.experiment.git_command import git, paths, tree_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +136,9 @@ def _check_free(top: str, names: Any) -> None:
 
 def _commit(top: str, base: str, group: SplitGroup, files: list[str]) -> str:
     """One commit on the base with these files as they are in the group's last commit."""
-    with tempfile.TemporaryDirectory() as folder:
-        own = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
-        git(top, "read-tree", base, env=own)
-        rows = "".join(f"{_row(top, group.last_commit, path)}\0" for path in files)
-        git(top, "update-index", "-z", "--index-info", given=rows, env=own)
-        tree = git(top, "write-tree", env=own).strip()
+    tree = tree_with(top, base, group.last_commit, files)
     text = "\n\n".join(filter(None, [group.title, group.body]))
     return git(top, "commit-tree", tree, "-p", base, "-m", text).strip()
-
-
-def _row(top: str, commit: str, path: str) -> str:
-    """The path as `update-index` takes it; mode 0 takes it away."""
-    found = git(top, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path)
-    return found.rstrip("\0") if found else f"0 {'0' * 40}\t{path}"
 
 
 def _verify(top: str, wanted: Split, files: list[str]) -> None:
