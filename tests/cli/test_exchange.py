@@ -43,7 +43,14 @@ def test_a_table_is_imported_once_and_then_only_what_is_new(varvite, tmp_path):
     grown = varvite.json(*arguments, *columns, *named)
 
     assert (first["imported"], grown["imported"]) == (3, 1)
-    assert [one["line"] for one in grown["quarantined"]] == [5]
+    assert grown["quarantined"] == [
+        {
+            "line": 5,
+            "kind": "malformed",
+            "action": "kept",
+            "reason": "runs.txt:5:1: 'bad' is no number",
+        }
+    ]
     found = varvite.json("experiment", "status", "e")
     assert (found["best"]["metric"], found["definition"]["metric_name"]) == (0.9, "accuracy")
 

@@ -225,6 +225,22 @@ def test_only_the_newest_reading_of_a_rewritten_log_is_exported(store, tmp_path)
     assert exported(store, tmp_path) == path.read_bytes()
 
 
+def test_two_logs_and_what_was_done_between_them_come_out_in_their_order(store, tmp_path):
+    config = '{"type":"config","name":"n","metricName":"ms","bestDirection":"%s"}\n'
+    run = '{"run":1,"metric":%d,"status":"keep"}\n'
+    logs = {"a.jsonl": config % "lower" + run % 5 + run % 3, "b.jsonl": config % "higher" + run % 9}
+    with store.experiment("e", create=True) as session:
+        for name, text in logs.items():
+            session.import_log(PiLog(write(tmp_path / name, text.encode())))
+            session.append_record({"type": "run", "status": "keep", "metric": 4})
+        wanted = facts(session)
+
+    imported(store, write(tmp_path / "log", exported(store, tmp_path)), "again")
+
+    with store.experiment("again") as session:
+        assert facts(session) == wanted
+
+
 def test_the_loop_of_a_real_repository_survives_the_way_through_pi(store, tmp_path):
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(tmp_path)]
     (tmp_path / "n.txt").write_text("5")

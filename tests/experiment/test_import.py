@@ -232,6 +232,7 @@ def test_a_long_line_that_cannot_be_read_is_kept_in_parts_of_their_own_id(
     assert len({part["id"] for part in parts}) == len(parts) == 4
     assert b"".join(base64.b64decode(part["raw"]) for part in parts) == line.encode()
     assert report.quarantined == [(2, "malformed", "kept")]
+    assert len(report.reasons) == 1
     assert session.best().metric == 2
 
 

@@ -109,9 +109,11 @@ def log_of(file: str, form: str, about: dict[str, Any]) -> "FileLog":
 
 def described(report: "ImportReport") -> dict[str, Any]:
     """The report, its lists in full."""
-    values = asdict(report)
-    for name in ("quarantined", "defaulted"):
-        values[name] = [one._asdict() for one in getattr(report, name)]
+    values, reasons = asdict(report), report.reasons
+    del values["reasons"]
+    values["defaulted"] = [one._asdict() for one in report.defaulted]
+    aside = zip(report.quarantined, reasons, strict=True)
+    values["quarantined"] = [one._asdict() | {"reason": reason} for one, reason in aside]
     return values
 
 

@@ -16,6 +16,7 @@ class ImportReport:
     """What one import read. `lines` counts blank ones too; `imported` those that became records.
 
     patched: lines read before of which the other tool said more since.
+    reasons: why each of `quarantined` could not be read, in their order.
     rewritten: the log had changed below the cursor, and was read whole.
     unfinished: bytes of a last line without newline, left for the next import.
     cursor: the session's, after the import.
@@ -28,6 +29,7 @@ class ImportReport:
     imported: int = 0
     patched: int = 0
     quarantined: list[Quarantined] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
     defaulted: list[Defaulted] = field(default_factory=list)
     unfinished: int = 0
     cursor: int = 0
@@ -41,6 +43,8 @@ class ImportReport:
         self.imported += sum(one.get("source_line") is not None for one in records)
         self.patched += sum(one["type"] == "patch" for one in records)
         self.quarantined += batch.quarantined
+        aside = (one for one in batch.records if one["stream"] == "quarantine")
+        self.reasons += [one["reason"] for one in aside if one["part"] == 1]
         self.defaulted += batch.defaulted
         self.unfinished = batch.unfinished
 
