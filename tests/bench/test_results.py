@@ -66,10 +66,15 @@ def test_a_row_has_a_cost_on_every_history_and_its_verdict(measured):
     assert set(results.columns(measured, None)) | {"than before"} == set().union(*rows)
 
 
+def test_all_that_decides_is_shown(measured):
+    assert {one.what for one in measured.growths if one.decides} <= results.SHOWN.keys()
+
+
 def test_an_earlier_run_is_shown_as_how_many_times_it_was(measured):
     old = results.document(measured)
-    for one in old["figures"]:
-        one["seconds"] /= 2
+    for one in old["growth"]:
+        if one["what"] == "seconds":
+            one["by_records"] = {"100": 1.0, "300": 9.0, "3000": one["by_records"]["3000"] / 2}
 
     rows = list(results.rows(measured, old))
 

@@ -118,4 +118,5 @@ def slope(points: Sequence[tuple[int, float]]) -> float | None:
 
 def as_dict(growth: Growth) -> dict[str, Any]:
     kept = ("operation", "what", "grown", "allowed", "decides", "flat", "slope")
-    return {name: getattr(growth, name) for name in kept}
+    by_records = {str(records): value for records, value in growth.by_records.items()}
+    return {name: getattr(growth, name) for name in kept} | {"by_records": by_records}

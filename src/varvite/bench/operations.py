@@ -1,7 +1,4 @@
-"""What is measured: each operation gets a store ready, then hands out the call that counts.
-
-Continuation never reads history, and is judged; what may read history is not.
-"""
+"""What continues a session: each operation gets a store ready, then hands out its call."""
 
 import os
 import subprocess
@@ -49,11 +46,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """history: whether it may read history; then it is shown, and decides nothing."""
+    """ready: what is done before the call and after it, which is not measured."""
 
     name: str
     ready: Callable[[Place], AbstractContextManager[Call]]
-    history: bool = False
 
 
 @contextmanager

@@ -27,6 +27,7 @@ SHOWN = {
     "files_opened": ("files opened", 1),
     "files_touched": ("files opened, outside", 1),
     "keys": ("index keys", 1),
+    "index_files": ("index files", 1),
     "bytes_written": ("bytes written", 1),
 }
 """What the table shows of each operation: its name there, and the factor."""
@@ -116,7 +117,8 @@ def rows(measured: Measured, old: dict[str, Any] | None = None) -> Iterator[dict
 
     than before: how many times what `old` had on the largest history of both.
     """
-    before = {(one["operation"], one["records"]): one for one in old["figures"]} if old else {}
+    known = old["growth"] if old else []
+    before = {(one["operation"], one["what"]): one["by_records"] for one in known}
     for one in measured.growths:
         if one.what in SHOWN:
             yield _row(one) | {"than before": _than(before, one)}
@@ -140,10 +142,7 @@ def _rounded(value: float) -> float:
     return int(value) if value == int(value) else float(f"{value:.{DIGITS}g}")
 
 
-def _than(before: dict[tuple[str, int], dict[str, Any]], one: Growth) -> float | None:
-    both = [size for size in one.by_records if (one.operation, size) in before]
-    if not both:
-        return None
-    old = before[one.operation, max(both)]
-    value = old["counts"].get(one.what, old.get(one.what))
-    return _rounded(one.by_records[max(both)] / value) if value else None
+def _than(before: dict[tuple[str, str], dict[str, float]], one: Growth) -> float | None:
+    old = before.get((one.operation, one.what), {})
+    both = [size for size in one.by_records if old.get(str(size))]
+    return _rounded(one.by_records[max(both)] / old[str(max(both))]) if both else None
