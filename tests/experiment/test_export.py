@@ -8,7 +8,7 @@ import varvite
 from varvite.adapters.pi_line import as_pi
 from varvite.adapters.pi_log import PiLog
 from varvite.adapters.table_log import TableLog
-from varvite.errors import InputError, SessionNotFoundError
+from varvite.errors import InputError, SessionNotFoundError, StorageError
 
 
 @pytest.fixture
@@ -305,6 +305,30 @@ def test_a_table_that_was_imported_comes_out_as_a_log_of_pis(store, tmp_path):
     assert json.loads(config)["bestDirection"] == "higher"
     assert (json.loads(run)["metric"], json.loads(run)["commit"]) == (0.5, "ab")
     assert aside == b"cd\tbad\tkeep"
+
+
+@pytest.mark.parametrize(("form", "name"), [("pi", "o"), ("fusion", "o.db"), ("csv", "o")])
+def test_a_folder_that_is_not_there_is_a_storage_error(store, tmp_path, form, name):
+    trial(store, tmp_path)
+
+    with pytest.raises(StorageError):
+        store.export("e", form, tmp_path / "none" / name)
+
+
+def test_a_compacted_session_of_many_parts_comes_out_the_same(store, tmp_path):
+    lines = [b'{"run":%d,"metric":%d,"status":"keep"}' % (n, n) for n in range(40)]
+    path = write(tmp_path / "log", b"\n".join(lines) + b"\n")
+    with store.experiment("e", create=True, seal_bytes=2_000, level="fast") as session:
+        for end in range(5, 41, 5):
+            write(path, b"\n".join(lines[:end]) + b"\n")
+            session.import_log(PiLog(path))
+    before = [exported(store, tmp_path, form=form) for form in ("pi", "fusion")]
+
+    store.compact()
+
+    assert [exported(store, tmp_path, form=form) for form in ("pi", "fusion")] == before
+    assert before[0] == path.read_bytes()
+    assert list((tmp_path / "store" / "e" / "journal").iterdir())
 
 
 FUSION = """

@@ -4,6 +4,7 @@ Nothing is locked, and the session is taken as it stood when the export began.
 """
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import orjson
 from varvite import ids
 from varvite.adapters import fusion_rows, pi_export
 from varvite.disk.files import Files, Folder, storing
-from varvite.errors import InputError, NotFoundError
+from varvite.errors import InputError, NotFoundError, StorageError
 from varvite.exchange import history
 from varvite.experiment.mirroring import ROW_READ
 from varvite.session.reader import Reader
@@ -66,11 +67,20 @@ def export(store: Asked, session_id: str, form: Form, output: str) -> Exported:
     with _opened(store, session_id) as reader, storing(f"writing {output}"):
         with _replacing(target) as path:
             if form == "fusion" and target.endswith(DATABASES):
-                fusion_rows.write_database(path, *_fusion(store, reader))
+                _database(path, *_fusion(store, reader))
             else:
                 with open(path, "wb") as file:
                     file.writelines(_chunks(store, reader, form))
         return Exported(session_id, form, target, os.path.getsize(target), reader.cursor)
+
+
+def _database(
+    path: str, sessions: Iterable[dict[str, Any]], records: Iterable[dict[str, Any]]
+) -> None:
+    try:
+        fusion_rows.write_database(path, sessions, records)
+    except sqlite3.Error as error:
+        raise StorageError(f"writing {path}: {error}") from error
 
 
 def chunks(store: Asked, session_id: str, form: Form) -> Iterator[bytes]:
