@@ -113,9 +113,9 @@ def _rows(
 ) -> Iterator[Row]:
     ours = spent.pop(Varvite.name)
     for name, theirs in spent.items():
-        facts = {}
+        facts = {"CPU ms theirs": theirs.cpu_s * 1e3}
         if sizes:
-            facts = {"MB theirs": sizes[name] / 1e6, "MB": sizes[Varvite.name] / 1e6}
+            facts |= {"MB theirs": sizes[name] / 1e6, "MB": sizes[Varvite.name] / 1e6}
             facts |= {"MB compacted": sizes["varvite, compacted"] / 1e6}
         yield Row(f"{what}, times faster", records, ours, name, theirs, at_least=True, facts=facts)
 
