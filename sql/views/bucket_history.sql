@@ -25,5 +25,7 @@
 --           open_gaps        varchar      null      JSON, [{kind, ...}]: nodes, papers, term
 --           unmet_terms      varchar[]    null      terms that no node of it has
 --           signature        varchar      not null  JSON, {method, features, weights}
+--           merged_into      varchar      null      the bucket that has its nodes by now
+--           opened_as        varchar      null      its label before it was renamed
 --           body             varchar      null      fields beyond these, as JSON
 select * exclude (stream) rename ("at" as committed_at) from streams.buckets

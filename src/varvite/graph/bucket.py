@@ -48,7 +48,8 @@ class Bucket:
     required: the field is not covered without it. claims, questions, by_role: of the nodes.
     papers: distinct papers that its nodes were placed in. exemplars: [node id, score in
     millionths], best first, the earlier among equals. unmet_terms: terms that no node
-    of the bucket has. updated_seq: 0 before its first record.
+    of the bucket has. merged_into: the bucket that has its nodes by now. opened_as: its label
+    before it was renamed. updated_seq: 0 before its first record.
     """
 
     id: str
@@ -64,6 +65,8 @@ class Bucket:
     by_role: dict[str, int] = field(default_factory=dict)
     exemplars: list[tuple[str, int]] = field(default_factory=list)
     unmet_terms: list[str] = field(default_factory=list)
+    merged_into: str | None = None
+    opened_as: str | None = None
     updated_seq: int = 0
 
     @classmethod
@@ -73,7 +76,7 @@ class Bucket:
 
     def meaning(self) -> tuple[str, str, bool, str, list[str]]:
         """What it was opened as."""
-        return self.label, self.role, self.required, self.criteria, self.terms
+        return self.opened_as or self.label, self.role, self.required, self.criteria, self.terms
 
     def take(self, node_id: str, facts: Facts, score: int, keep: int) -> None:
         """Count a node, and keep it among the exemplars where it is one of the best."""
@@ -85,6 +88,12 @@ class Bucket:
         self.exemplars.insert(place, (node_id, score))
         del self.exemplars[keep:]
 
+    def drop(self, node_id: str, facts: Facts) -> None:
+        """Count a node out that was taken; whoever drops it finds exemplars in its place."""
+        self.nodes -= 1
+        self._count(facts, -1)
+        self.exemplars = [one for one in self.exemplars if one[0] != node_id]
+
     def recount(self, before: Facts, after: Facts) -> None:
         """Count a node by what is known of it by now."""
         self._count(before, -1)
@@ -95,7 +104,7 @@ class Bucket:
         self.unmet_terms = [term for term in self.unmet_terms if not _words(term) <= found]
 
     def coverage(self, parameters: Parameters) -> str:
-        if self.role == OUT_OF_SCOPE:
+        if self.role == OUT_OF_SCOPE or self.merged_into:
             return OUT_OF_SCOPE
         if self.nodes == 0:
             return "missing"
@@ -106,7 +115,7 @@ class Bucket:
 
     def open_gaps(self, parameters: Parameters) -> list[dict[str, Any]]:
         """What it lacks: nodes, papers, then terms; the first few."""
-        if self.role == OUT_OF_SCOPE:
+        if self.coverage(parameters) == OUT_OF_SCOPE:
             return []
         wanted = {"nodes": parameters.covered_nodes, "papers": parameters.covered_papers}
         gaps: list[dict[str, Any]] = [
@@ -121,7 +130,7 @@ class Bucket:
         """All there is to say about the bucket, as the record of a step that touched it."""
         return {
             "stream": "buckets",
-            **{name: getattr(self, name) for name in _KEPT},
+            **{name: value for name in _KEPT if (value := getattr(self, name)) is not None},
             "exemplars": [
                 {"node_id": node_id, "score": score / SCALE} for node_id, score in self.exemplars
             ],
@@ -182,6 +191,14 @@ def count(read: Read) -> int:
     return int(read(FIELD, COUNT) or b"0")
 
 
+def standing(read: Read, bucket_id: str) -> Bucket | None:
+    """The bucket itself, or the one that it was merged into; None where it was never opened."""
+    found = Bucket.read(read, bucket_id)
+    while found is not None and found.merged_into is not None:
+        found = Bucket.read(read, found.merged_into)
+    return found
+
+
 _KEPT = tuple(one.name for one in fields(Bucket) if one.name not in ("exemplars", "updated_seq"))
 
 _SHOWN = ("coverage_status", "open_gaps")
@@ -198,7 +215,7 @@ def face(read: Read, bucket_id: str) -> dict[str, Any]:
 
 
 def _value(record: Record, _read: Read) -> bytes:
-    kept = {name: record[name] for name in _KEPT}
+    kept = {name: record[name] for name in _KEPT if name in record}
     kept["exemplars"] = [
         (one["node_id"], round(one["score"] * SCALE)) for one in record["exemplars"]
     ]

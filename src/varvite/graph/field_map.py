@@ -19,10 +19,9 @@ from varvite.graph.likeness import Likeness
 from varvite.graph.membership import (
     AMBIGUOUS,
     ASSIGNED,
-    BUCKET_PAPER,
     CANDIDATE,
     Membership,
-    paper_key,
+    Papers,
 )
 from varvite.graph.parameters import Parameters
 from varvite.graph.signature import SCALE, Weighed
@@ -115,7 +114,8 @@ class _Step:
         self._touched: dict[str, _Touched] = {}
         self._members: dict[str, Membership] = {}
         self._changed: dict[str, Membership] = {}
-        self._papers: set[str] = set()
+        self._papers = Papers(read)
+        self._leads: dict[str, str] = {}
         self._placed = dict.fromkeys((ASSIGNED, AMBIGUOUS, CANDIDATE), 0)
 
     def take(self, arrivals: Sequence[Arrival]) -> None:
@@ -185,7 +185,7 @@ class _Step:
 
     def _join(self, member: Membership, node: Record, raw: Mapping[int, int]) -> None:
         """Bring a node that has a place into the buckets that are named with it, too."""
-        if not set(node.get("bucket_ids", ())) <= _assigned(member):
+        if not set(self._named(node)) <= _assigned(member):
             if member.state != ASSIGNED:
                 member.buckets.clear()
             self._enter_named(member, node, raw, self._likeness.weigh(raw))
@@ -194,7 +194,7 @@ class _Step:
     def _enter_named(
         self, member: Membership, node: Record, raw: Mapping[int, int], weighed: Weighed
     ) -> None:
-        named = node["bucket_ids"]
+        named = self._named(node)
         if len(named) > self._parameters.buckets_per_node:
             _refuse_many(node, self._parameters.buckets_per_node)
         member.state = ASSIGNED
@@ -215,12 +215,24 @@ class _Step:
         touched = self._touch(bucket_id)
         bucket, score = touched.bucket, member.buckets[bucket_id][0]
         bucket.take(member.node_id, member.facts, score, self._parameters.exemplars)
-        self._count_paper(bucket, member.facts)
+        bucket.papers += self._papers.enter(bucket_id, member.facts.paper_key)
         self._likeness.add(bucket, weighed)
         if bucket.unmet_terms:
             bucket.meet(raw.keys() if self._by_words else features.of(_text(node)))
         touched.new.append(node)
         touched.controversy |= _opposes(node)
+
+    def _named(self, node: Record) -> list[str]:
+        """The buckets that are named with a node; of a merged one that which it became."""
+        return list(dict.fromkeys(self._open(one, node) for one in node.get("bucket_ids", ())))
+
+    def _open(self, bucket_id: str, node: Record) -> str:
+        if bucket_id not in self._leads:
+            found = buckets.standing(self._read, bucket_id)
+            if found is None:
+                _refuse_unknown(bucket_id, node)
+            self._leads[bucket_id] = found.id
+        return self._leads[bucket_id]
 
     def _recount(self, member: Membership, facts: Facts) -> None:
         """Count a node by what its first hit tells, where chains alone had named it."""
@@ -230,17 +242,10 @@ class _Step:
             for bucket_id in member.buckets:
                 bucket = self._touch(bucket_id).bucket
                 bucket.recount(member.facts, facts)
-                self._count_paper(bucket, facts)
+                bucket.papers += self._papers.enter(bucket_id, facts.paper_key)
+                bucket.papers -= self._papers.leave(bucket_id, member.facts.paper_key)
         member.facts = facts
         self._keep(member)
-
-    def _count_paper(self, bucket: Bucket, facts: Facts) -> None:
-        if facts.paper_key is None:
-            return
-        key = paper_key(bucket.id, facts.paper_key)
-        if key not in self._papers and self._read(BUCKET_PAPER, key) is None:
-            bucket.papers += 1
-        self._papers.add(key)
 
     def _touch(self, bucket_id: str, node: Record | None = None) -> _Touched:
         if bucket_id not in self._touched:

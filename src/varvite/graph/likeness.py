@@ -69,7 +69,7 @@ class Likeness:
     def _known(self, bucket: Bucket) -> Signature:
         """The bucket's signature; one from its words where this assigner meets it first."""
         signature = self._signature(bucket.id)
-        if not signature.weights:
+        if not signature.weights and bucket.merged_into is None:
             signature = self._signatures[bucket.id] = Signature(self._words(bucket))
             self._heads[bucket.id] = frozenset()
         return signature

@@ -12,7 +12,7 @@ import orjson
 from varvite import ids
 from varvite.graph.bucket import Facts
 from varvite.graph.signature import SCALE
-from varvite.graph.table import Record, Table, listed
+from varvite.graph.table import Record, Spread, Table, listed
 from varvite.session.kind import Read
 
 BUCKET_MEMBERSHIP, BUCKET_PAPER, QUEUE = "bucket_membership", "bucket_paper", "field_queue"
@@ -62,15 +62,48 @@ def _value(record: Record, _read: Read) -> bytes:
     return orjson.dumps((record["state"], buckets, tuple(_facts(record))))
 
 
-def paper_key(bucket_id: str, paper: str) -> str:
+class Papers:
+    """How many nodes of each paper a bucket has, and what this batch makes of it."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._counts: dict[str, int] = {}
+
+    def enter(self, bucket_id: str, paper: str | None) -> int:
+        """Count a node in; by how many papers the bucket has more."""
+        return 0 if paper is None else int(self._count(bucket_id, paper, 1) == 1)
+
+    def leave(self, bucket_id: str, paper: str | None) -> int:
+        """Count a node out; by how many papers the bucket has fewer."""
+        return 0 if paper is None else int(self._count(bucket_id, paper, -1) == 0)
+
+    def _count(self, bucket_id: str, paper: str, change: int) -> int:
+        key = _paper_key(bucket_id, paper)
+        if key not in self._counts:
+            self._counts[key] = int(self._read(BUCKET_PAPER, key) or b"0")
+        self._counts[key] += change
+        return self._counts[key]
+
+
+def _paper_key(bucket_id: str, paper: str) -> str:
     return f"{bucket_id}\0{paper}"
 
 
-def _papers(record: Record) -> Iterable[str]:
-    paper = record.get("paper_key")
-    if paper is None or record["state"] != ASSIGNED:
-        return ()
-    return [paper_key(bucket_id, paper) for bucket_id in record["bucket_ids"]]
+def _keys(state: str, bucket_ids: Iterable[str], paper: str | None) -> list[str]:
+    if paper is None or state != ASSIGNED:
+        return []
+    return [_paper_key(bucket_id, paper) for bucket_id in bucket_ids]
+
+
+def _papers(record: Record, read: Read) -> Iterable[tuple[str, bytes]]:
+    """The counts that a record moves; what the node was before is still to be read."""
+    after = _keys(record["state"], record["bucket_ids"], record.get("paper_key"))
+    known = Membership.read(read, record["node_id"]) if record["rev"] else None
+    before = _keys(known.state, known.buckets, known.facts.paper_key) if known else []
+    for keys, others, change in ((before, after, -1), (after, before, 1)):
+        for key in keys:
+            if key not in others:
+                yield key, b"%d" % (int(read(BUCKET_PAPER, key) or b"0") + change)
 
 
 def queued(read: Read, state: str) -> list[str]:
@@ -92,11 +125,12 @@ def _queue(state: str) -> Callable[[Record, Read], bytes]:
     return value
 
 
-TABLES = (
+TABLES: tuple[Table | Spread, ...] = (
+    Spread(BUCKET_PAPER, "memberships", _papers),
     Table(BUCKET_MEMBERSHIP, "memberships", lambda record: (record["node_id"],), _value),
-    Table(BUCKET_PAPER, "memberships", _papers, lambda _record, _read: b""),
     *(
         Table(QUEUE, "memberships", _enters_or_leaves(state), _queue(state))
         for state in (AMBIGUOUS, CANDIDATE)
     ),
 )
+"""In this order: papers are counted against what the membership was before."""

@@ -15,7 +15,8 @@ class Bucket(TypedDict, total=False):
     nodes, papers, claims, questions, by_role: of the nodes assigned to it; papers are distinct.
     exemplars: [{node_id, score}], best first. open_gaps: [{kind, ...}], what it lacks.
     unmet_terms: terms that no node of it has. signature: {method, features, weights},
-    the heaviest features first.
+    the heaviest features first. merged_into: the bucket that has its nodes by now; a hit that
+    names it goes there. opened_as: its label before it was renamed.
     """
 
     label: Required[str]
@@ -33,6 +34,8 @@ class Bucket(TypedDict, total=False):
     open_gaps: Json
     unmet_terms: list[str]
     signature: Required[Json]
+    merged_into: str
+    opened_as: str
 
 
 @with_config(CONFIG)
