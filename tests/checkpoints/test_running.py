@@ -393,3 +393,36 @@ def test_a_table_of_many_rows_keeps_the_order_and_its_types(store):
         ["string", "int64"],
         ["large_string", "int64"],
     )
+
+
+def _writing(report):
+    def write(run):
+        run.write("report.md", report)
+
+    return replace(TOY, stages=(*TOY.stages, Stage("write", write, texts=("report.md",))))
+
+
+def test_a_text_that_a_stage_leaves_is_in_the_receipt_and_verified(store):
+    ran = toy(store, "s", job=_writing("# ünder\n"))
+
+    written = ran.receipt.texts["report"]
+    assert ran.answers.text("report") == "# ünder\n"
+    assert (written.file, written.bytes, written.rows) == ("report.md", 9, 0)
+    with open(ran.answers.path("report"), "ab") as file:
+        file.write(b"!")
+    with pytest.raises(CorruptError, match=r"report\.md is damaged"):
+        ran.answers.text("report")
+
+
+def test_a_text_outlives_a_later_stage_that_was_stopped(store):
+    def late(_run):
+        raise StoppedError("late")
+
+    job = _writing("# text\n")
+    with pytest.raises(StoppedError):
+        toy(store, "s", job=replace(job, stages=(*job.stages, Stage("late", late))))
+
+    ran = toy(store, "s", job=replace(job, stages=(*job.stages, Stage("late", lambda _run: None))))
+
+    assert ran.state == "resumed"
+    assert ran.answers.text("report") == "# text\n"

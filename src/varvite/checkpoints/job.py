@@ -16,11 +16,15 @@ Do = Callable[[Run], Mapping[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """tables: those that it leaves, for later stages and for whoever reads the results."""
+    """tables: those that it leaves, for later stages and for whoever reads the results.
+
+    texts: files that it leaves for people, named with their endings.
+    """
 
     name: str
     do: Do
     tables: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

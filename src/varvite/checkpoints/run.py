@@ -22,7 +22,7 @@ class Run:
     cursors: how far each is read. scratch: the path of a folder of this run's own, emptied
     before each stage. kind_of: the kind of session of a name. earlier: the newest finished
     run of the job on these sessions before these cursors, with the same parameters.
-    sql: the statements that the stage ran so far.
+    sql, texts: the statements that the stage ran so far, and what it wrote.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Run:
         self.scratch, self.earlier, self.kind_of = scratch, earlier, kind_of
         self._deadline, self._progress = deadline, progress
         self.sql: set[str] = set()
+        self.texts: dict[str, str] = {}
 
     def ask(self, statement: str, params: Params | None = None) -> pa.Table:
         """The answer of a statement of `sql/checkpoints`, whole."""
@@ -63,6 +64,10 @@ class Run:
     def put(self, table: str, rows: pa.Table) -> int:
         """Make a table of rows that were worked out here."""
         return self.engine.put(table, rows)
+
+    def write(self, file: str, text: str) -> None:
+        """Leave a text that the stage declares."""
+        self.texts[file] = text
 
     def report(self, what: str, done: int, total: int) -> None:
         """Say how far the stage is; `total` 0 where nobody knows.

@@ -232,7 +232,7 @@ class _Run:
             self._receipt = left
             if left.status == "finished":
                 return "replayed"
-        keep = {one.file for one in self._receipt.tables.values()}
+        keep = {one.file for one in self._receipt.files.values()}
         places.cleared(folder, keep=keep | {receipts.FILE, LOCK})
         receipts.write(folder, self._receipt)
         state = "resumed" if self._receipt.stages else "ran"
@@ -267,13 +267,14 @@ class _Run:
         began, before = time.monotonic(), set(engine.tables())
         results = dict(stage.do(run) or {})
         written = tuple(tables.write(folder, engine, name) for name in stage.tables)
+        texts = tuple(tables.write_text(folder, file, run.texts[file]) for file in stage.texts)
         for name in set(engine.tables()) - before - set(stage.tables):
             engine.drop(name)
         sql = {name: places.sha_of(name) or "" for name in sorted(run.sql)}
         seconds = time.monotonic() - began
         rows, read = engine.read()
         self._receipt = replace(
-            self._receipt.with_stage(StageDone(stage.name, seconds, written, sql, results)),
+            self._receipt.with_stage(StageDone(stage.name, seconds, written, sql, results, texts)),
             rows_read=max(rows, self._receipt.rows_read),
             bytes_read=max(read, self._receipt.bytes_read),
             peak_memory_bytes=max(peak_memory(), self._receipt.peak_memory_bytes),
@@ -315,7 +316,7 @@ class _Run:
             self._receipt, status="finished", ended=now(), proposes=dict(sorted(proposes.items()))
         )
         receipts.write(folder, self._receipt)
-        keep = {one.file for one in self._receipt.tables.values()}
+        keep = {one.file for one in self._receipt.files.values()}
         places.cleared(folder, keep=keep | {receipts.FILE, LOCK})
 
 

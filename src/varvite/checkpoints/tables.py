@@ -1,8 +1,9 @@
-"""A stage's tables as Parquet files: written whole under their names, and verified when read."""
+"""What a stage leaves: tables as Parquet files, and texts; written whole, verified when read."""
 
 import hashlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -39,6 +40,13 @@ def _write(sink: Sink, batches: Iterator[pa.RecordBatch]) -> int:
             made.write_batch(batch)
             rows += int(batch.num_rows)
     return rows
+
+
+def write_text(folder: Folder, file: str, text: str) -> Written:
+    """Write a text, synced, and say what was written. Its name is the file's without the ending."""
+    data = text.encode()
+    folder.replace(file, data, sync=True)
+    return Written(file.partition(".")[0], file, 0, len(data), hashlib.sha256(data).hexdigest())
 
 
 def verify(folder: Folder, written: Written) -> str:
@@ -79,25 +87,30 @@ def _damaged(path: str, what: str) -> CorruptError:
 
 
 class Answers:
-    """What a finished run left in its folder: the receipt, and its tables by name."""
+    """What a finished run left in its folder: the receipt, its tables and its texts by name."""
 
     def __init__(self, path: str, receipt: Receipt) -> None:
         self.folder, self.receipt = path, receipt
 
     def path(self, name: str) -> str:
-        """The Parquet file of one of its tables, verified.
+        """The file of one of its tables or texts, verified.
 
         Raises:
             NotFoundError; CorruptError: its bytes are not those that the receipt names.
         """
-        if name not in self.receipt.tables:
-            known = ", ".join(self.receipt.tables) or "none"
+        files = self.receipt.files
+        if name not in files:
+            known = ", ".join(files) or "none"
             raise NotFoundError(
                 f"{self.receipt.name} has no table {name!r}", hint=f"its tables: {known}"
             )
         with Folder(Files(), self.folder) as folder:
-            return verify(folder, self.receipt.tables[name])
+            return verify(folder, files[name])
 
     def table(self, name: str) -> pa.Table:
         """One of its tables, whole; raises as `path` does."""
         return pq.read_table(self.path(name))
+
+    def text(self, name: str) -> str:
+        """One of its texts, whole; raises as `path` does."""
+        return Path(self.path(name)).read_text("utf-8")

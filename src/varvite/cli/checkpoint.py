@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from varvite.cli.answer import Answer, show, show_result
+from varvite.cli.answer import Answer, show, show_result, show_text
 from varvite.cli.gate import gaia_options, gaia_port
 from varvite.cli.progress import Bar
 from varvite.cli.settings import FORMATS, Settings, Verb, dry_run_option, pass_settings
@@ -43,7 +43,7 @@ _SHOWN = (
     "--max-seconds", type=click.FloatRange(min=0), help="Stop after so long, to be gone on with."
 )
 @click.option("--apply", is_flag=True, help="Hand in what the job proposes.")
-@click.option("--show", "table", metavar="TABLE", help="Answer with this table of the result.")
+@click.option("--show", "table", metavar="TABLE", help="Answer with this table or text.")
 @gaia_options
 @dry_run_option
 @pass_settings
@@ -85,7 +85,9 @@ def checkpoint(
             progress=bar,
             gaia=gaia,
         )
-    if table:
+    if table and any(table in one.receipt.texts for one in ran):
+        _show_text(settings, ran, table)
+    elif table:
         _show_table(settings, ran, table)
     elif len(ran) == 1:
         show(settings, Answer.one({key: ran[0].as_dict()[key] for key in _SHOWN}))
@@ -113,6 +115,15 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals:
         raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
     return name, value
+
+
+def _show_text(settings: Settings, ran: "list[Ran]", name: str) -> None:
+    """The text as it is; in a format that was asked for by name, a row a run."""
+    texts = [{"session_id": one.receipt.session_id, name: one.answers.text(name)} for one in ran]
+    if settings.format in {None, "table"}:
+        show_text("\n".join(one[name] or "" for one in texts))
+    else:
+        show(settings, Answer.many(texts, ["session_id", name]))
 
 
 def _show_table(settings: Settings, ran: "list[Ran]", table: str) -> None:

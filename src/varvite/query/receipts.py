@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A table that a stage left, as a Parquet file beside the receipt."""
+    """A file that a stage left beside the receipt: a table, as Parquet, or a text of no rows."""
 
     name: str
     file: str
@@ -42,6 +42,7 @@ class StageDone:
     tables: tuple[Written, ...] = ()
     sql: dict[str, str] = field(default_factory=dict)
     results: dict[str, Any] = field(default_factory=dict)
+    texts: tuple[Written, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,15 @@ class Receipt:
         return {table.name: table for stage in self.stages for table in stage.tables}
 
     @property
+    def texts(self) -> dict[str, Written]:
+        return {text.name: text for stage in self.stages for text in stage.texts}
+
+    @property
+    def files(self) -> dict[str, Written]:
+        """Its tables and its texts."""
+        return self.tables | self.texts
+
+    @property
     def sql(self) -> dict[str, str]:
         return {name: sha for stage in self.stages for name, sha in stage.sql.items()}
 
@@ -126,8 +136,10 @@ def read(folder: Folder) -> Receipt | None:
 
 
 def _stage(values: dict[str, Any]) -> StageDone:
-    tables = tuple(Written(**one) for one in values["tables"])
-    return StageDone(**values | {"tables": tables})
+    written = {
+        name: tuple(Written(**one) for one in values.get(name, ())) for name in ("tables", "texts")
+    }
+    return StageDone(**values | written)
 
 
 def of_session(session: Folder) -> Iterator[tuple[str, Receipt]]:
