@@ -99,11 +99,16 @@ def test_buckets_that_are_named_come_before_likeness(graphs, place):
     assert (member["bucket_ids"], member["methods"]) == (["nodes"], ["explicit"])
 
 
-def test_a_named_example_teaches_a_bucket_that_has_no_terms(graphs):
+@pytest.mark.parametrize("cut", ["one batch", "two batches"])
+def test_a_named_example_teaches_a_bucket_that_has_no_terms(graphs, cut):
+    given = [
+        hits(hit("a", NEITHER, bucket_ids=["x"]), name="1"),
+        hits(hit("b", "sandwich panels: honeycomb cores shear"), name="2"),
+    ]
     with graphs.new() as session:
         session.open_bucket("x", bucket_id="x")
-        session.submit([hits(hit("a", NEITHER, bucket_ids=["x"]), name="1")])
-        session.submit([hits(hit("b", "sandwich panels: honeycomb cores shear"), name="2")])
+        for batch in [given] if cut == "one batch" else [given[:1], given[1:]]:
+            session.submit(batch)
 
     assert stands(graphs)["b"]["bucket_ids"] == ["x"]
 

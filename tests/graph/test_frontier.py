@@ -175,11 +175,13 @@ def test_of_two_leased_calls_that_ask_the_same_the_answer_must_name_one(graphs, 
     second = session.frontier.add({"text": "a", "channel": "conflict"})
     lease(session, 2)
     session.submit([answer(make, query="a")])
+    still = session.frontier.counts()
     session.submit([answer(make, file="b", query="a", answers=second)])
     session.submit([answer(make, file="c", query="a")])
 
     statuses = [session.frontier.find(one)["status"] for one in (first, second)]
     calls = list(graphs.latest("frontier").values())
+    assert still == {"pending": 0, "leased": 2}
     assert statuses == ["done", "done"]
     assert [one["status"] for one in calls] == ["done"] * 3
 
