@@ -94,7 +94,7 @@ def near(one, other, most):
     return one is other or math.isclose(one, other, rel_tol=most, abs_tol=most)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
 def test_a_brief_of_any_session_says_what_sql_says(steps):
     with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ def test_a_brief_of_any_session_says_what_sql_says(steps):
 def test_a_brief_of_every_real_log_of_fifty_runs_says_what_sql_says(real_logs):
     compared = 0
 
-    for name in real_logs.names[::4]:
+    for name in real_logs.names[::9]:
         store = real_logs.alone(name)
         with store.experiment(name) as session:
             brief = session.brief()
@@ -119,7 +119,7 @@ def test_a_brief_of_every_real_log_of_fifty_runs_says_what_sql_says(real_logs):
                 assert_as_in_sql(brief, snapshot)
             compared += 1
 
-    assert compared >= 5
+    assert compared >= 3
 
 
 def test_a_brief_of_more_runs_than_it_reads_sends_to_sql_unless_the_noise_is_known(tmp_path):
@@ -141,6 +141,8 @@ def test_a_brief_of_more_runs_than_it_reads_sends_to_sql_unless_the_noise_is_kno
     assert known["evidence"]["likely_real"] is row["likely_real"] is True
     assert known["evidence"]["tries"] == row["tries"] == 61
     assert near(known["evidence"]["p"], row["p"], 1e-9)
+    assert near(known["evidence"]["noise_width"], row["noise_width"], 1e-12)
+    assert known["evidence"]["noise_degrees"] == row["noise_degrees"] == 2
 
 
 def test_a_brief_has_a_description_as_it_was_patched(tmp_path):

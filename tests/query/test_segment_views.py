@@ -143,6 +143,7 @@ def verdict(runs):
         runs[0]["direction"],
         noise=noise,
         best=bests[-1]["metric"],
+        baseline=codes.get(tried[0]["payload"].get("code"), []) if tried else [],
     )
     first, best = (values(run, codes) for run in (bests[0], bests[-1]))
     interval = bootstrap_interval(first, best) if len(bests) > 1 else None

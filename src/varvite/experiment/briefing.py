@@ -49,7 +49,7 @@ def brief(read: Read, left: int | None) -> dict[str, Any]:
         **{name: _entry(getattr(segment, name, None)) for name in _POINTERS},
         "since_best": now.since_best,
         "plateau": now.since_best >= PLATEAU_RUNS,
-        "evidence": _evidence(state, segment, now, recent),
+        "evidence": _evidence(read, state, segment, now, recent),
         "dead_ends": [ideas.row(one) for one in ideas.dead_ends(tried)],
         "overturned": [ideas.overturned_row(one) for one in ideas.overturned(tried)],
         "to_log": _to_log(read),
@@ -63,6 +63,7 @@ def _idea(run: dict[str, Any]) -> Idea:
 
 
 def _evidence(
+    read: Read,
     state: SessionState,
     segment: SegmentState | None,
     now: Trend,
@@ -80,21 +81,32 @@ def _evidence(
         return None
     if noise is None and segment.runs > len(recent):
         return row | {"p": None, "likely_real": False, "ask": "select * from evidence"}
-    found = _judged(segment, now, recent, state.definition.direction)
+    found = _judged(read, segment, now, recent, state.definition.direction)
     return row | {"p": found.p, "likely_real": found.likely_real, "ask": None}
 
 
 def _judged(
-    segment: SegmentState, now: Trend, recent: Sequence[dict[str, Any]], direction: str
+    read: Read,
+    segment: SegmentState,
+    now: Trend,
+    recent: Sequence[dict[str, Any]],
+    direction: str,
 ) -> Evidence:
     best = segment.best.metric if segment.best else None
     if now.noise is None:
         return evidence(_tries(segment, recent), direction, best=best)
-    if now.first is None or best is None or now.tries < VALUES_MIN:
+    measured, first = trend.baseline(read, now)
+    if first is None or best is None or now.tries < VALUES_MIN:
         return Evidence(now.tries, {}, None, likely_real=False)
     later = now.later / (now.tries - 1)
     return evidence_of_sums(
-        now.tries, direction, first=now.first, best=best, later=later, noise=now.noise
+        now.tries,
+        direction,
+        first=first,
+        best=best,
+        later=later,
+        noise=now.noise,
+        measured=measured,
     )
 
 

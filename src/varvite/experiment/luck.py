@@ -43,11 +43,15 @@ class Tables:
 
 
 @cache
-def tables(count: int, degrees: int | None) -> Tables:
-    """The tables for so many tries. degrees: of the noise's width, None where it is not known."""
+def tables(count: int, degrees: int | None, measured: int = 1) -> Tables:
+    """The tables for so many tries.
+
+    degrees: of the noise's width, None where it is not known. measured: how often the
+    baseline was.
+    """
     source = random.Random(count)  # noqa: S311  (no secret)
     draw = _exact if count <= EXACT_MAX else _large
-    return Tables([draw(source, count, degrees) for _ in range(DRAWS)])
+    return Tables([draw(source, count, degrees, measured) for _ in range(DRAWS)])
 
 
 def without_width(values: Sequence[float], best: float) -> dict[str, float]:
@@ -60,23 +64,31 @@ def without_width(values: Sequence[float], best: float) -> dict[str, float]:
 
 
 def with_width(first: float, best: float, later: float, width: float) -> dict[str, float]:
-    """By how many widths the best, and the mean of all later tries, beat the baseline."""
+    """By how many widths the best, and the mean of all later tries, beat the baseline.
+
+    first: the mean of the baseline's measurements.
+    """
     return {"gain": (best - first) / width, "shift": (later - first) / width}
 
 
-def _exact(source: random.Random, count: int, degrees: int | None) -> dict[str, float]:
+def _exact(
+    source: random.Random, count: int, degrees: int | None, measured: int
+) -> dict[str, float]:
     values = [source.gauss() for _ in range(count)]
     if degrees is None:
         return without_width(values, max(values))
-    return with_width(values[0], max(values), fmean(values[1:]), _drawn_width(source, degrees))
+    first, later = values[0] / math.sqrt(measured), values[1:]
+    return with_width(first, max(later), fmean(later), _drawn_width(source, degrees))
 
 
-def _large(source: random.Random, count: int, degrees: int | None) -> dict[str, float]:
+def _large(
+    source: random.Random, count: int, degrees: int | None, measured: int
+) -> dict[str, float]:
     """The same from the first try, the best of the others, and their mean or spread given it."""
     first, others = source.gauss(), count - 1
     most = _NORMAL.inv_cdf(min(_BELOW_ONE, source.random() ** (1 / others)))
-    best = max(first, most)
     if degrees is None:
+        best = max(first, most)
         spread = _MAD + source.gauss() * _MAD_ERROR / math.sqrt(count)
         share = _NORMAL.cdf(first)
         error = source.gauss() * math.sqrt(others * share * (1 - share))
@@ -85,7 +97,7 @@ def _large(source: random.Random, count: int, degrees: int | None) -> dict[str, 
     hazard = _NORMAL.pdf(most) / _NORMAL.cdf(most)
     error = source.gauss() * math.sqrt((1 - most * hazard - hazard**2) * (others - 1))
     later = (most - (others - 1) * hazard + error) / others
-    return with_width(first, best, later, _drawn_width(source, degrees))
+    return with_width(first / math.sqrt(measured), most, later, _drawn_width(source, degrees))
 
 
 def _drawn_width(source: random.Random, degrees: int) -> float:

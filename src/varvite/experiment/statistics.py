@@ -49,14 +49,15 @@ def evidence(
     *,
     noise: Noise | None = None,
     best: float | None = None,
+    baseline: Sequence[float] = (),
     level: float = LEVEL,
 ) -> Evidence:
     """Judge the best of a segment's finite metrics (below METRIC_MAX), the baseline first.
 
-    best: the metric of the run that is judged, where a better one was not kept. Which
-    tests are asked follows from whether the noise is known, never from their outcome.
-    Costs a Monte Carlo table the first time for a number of runs: 3,000 sessions of
-    them, at most 100 numbers each.
+    best: the metric of the run that is judged, where a better one was not kept. baseline:
+    all measurements of the baseline's code, of which a known noise makes use. Which tests
+    are asked follows from whether the noise is known, never from their outcome. Costs a
+    Monte Carlo table the first time for such a case: 3,000 sessions, at most 100 numbers each.
     """
     sign = _sign(direction)
     values = [sign * value for value in metrics if abs(value) < METRIC_MAX]
@@ -64,21 +65,31 @@ def evidence(
         return Evidence(len(values), {}, None, likely_real=False)
     most = max(values) if best is None else sign * best
     if noise is None:
-        return _judged(len(values), luck.without_width(values, most), None, level)
-    return _with_noise(len(values), values[0], most, fmean(values[1:]), noise, level)
+        found = luck.without_width(values, most)
+        return _judged(len(values), found, luck.tables(len(values), None), level)
+    first = sign * fmean(baseline) if baseline else values[0]
+    measured = max(1, len(baseline))
+    return _with_noise(len(values), first, most, fmean(values[1:]), noise, measured, level)
 
 
 def evidence_of_sums(
-    count: int, direction: str, *, first: float, best: float, later: float, noise: Noise
+    count: int,
+    direction: str,
+    *,
+    first: float,
+    best: float,
+    later: float,
+    noise: Noise,
+    measured: int = 1,
 ) -> Evidence:
     """The same where the noise is known, from what needs no list: O(1) beside its table.
 
-    first: the baseline. later: the mean of the tries after it.
+    first: the mean of the baseline's measurements. later: that of the tries after it.
     """
     if count < VALUES_MIN:
         return Evidence(count, {}, None, likely_real=False)
     sign = _sign(direction)
-    return _with_noise(count, sign * first, sign * best, sign * later, noise, LEVEL)
+    return _with_noise(count, sign * first, sign * best, sign * later, noise, measured, LEVEL)
 
 
 def noise_floor(groups: Sequence[Sequence[float]]) -> Noise | None:
@@ -127,15 +138,21 @@ def _sign(direction: str) -> int:
 
 
 def _with_noise(
-    count: int, first: float, best: float, later: float, noise: Noise, level: float
+    count: int,
+    first: float,
+    best: float,
+    later: float,
+    noise: Noise,
+    measured: int,
+    level: float,
 ) -> Evidence:
     if noise.width <= 0:
         return Evidence(count, {}, None, likely_real=False)
-    return _judged(count, luck.with_width(first, best, later, noise.width), noise.degrees, level)
+    found = luck.with_width(first, best, later, noise.width)
+    return _judged(count, found, luck.tables(count, noise.degrees, measured), level)
 
 
-def _judged(count: int, found: dict[str, float], degrees: int | None, level: float) -> Evidence:
-    tables = luck.tables(count, degrees)
+def _judged(count: int, found: dict[str, float], tables: luck.Tables, level: float) -> Evidence:
     tests = {name: tables.p(name, value) for name, value in found.items()}
     combined = tables.combined(min(tests.values()))
     return Evidence(count, tests, combined, combined <= level)

@@ -37,6 +37,7 @@ class Trend:
     best: float | None = None
     tries: int = 0
     first: float | None = None
+    first_code: str | None = None
     later: float = 0.0
     same_squares: float = 0.0
     same_degrees: int = 0
@@ -69,6 +70,12 @@ def of_segment(read: Read, segment: int) -> Trend:
     return Trend(**orjson.loads(value)) if value else Trend()
 
 
+def baseline(read: Read, trend: Trend) -> tuple[int, float | None]:
+    """How often the code of a segment's first try was measured, and the mean of that."""
+    value = read(CODE, trend.first_code) if trend.first_code else None
+    return orjson.loads(value) if value else (1, trend.first)
+
+
 def changed_before(read: Read, change: str | None) -> dict[str, Any] | None:
     """The last run that changed the same: its id, ordinal, segment, status and metric."""
     value = read(CHANGE, _digest(change)) if change else None
@@ -89,7 +96,7 @@ def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
         if code:
             before, entry, trend = _measured_again(trend, code, metric, read)
             yield entry
-        trend = _with_replicates(_tried(trend, record, again=before is not None), told)
+        trend = _with_replicates(_tried(trend, record, code, again=before is not None), told)
     yield TREND, str(record["segment"]), orjson.dumps(asdict(trend))
     if change := text_of(told.get("change")):
         yield CHANGE, _digest(change), orjson.dumps(_brief(record))
@@ -114,11 +121,11 @@ def _counted(trend: Trend, record: dict[str, Any], read: Read) -> Trend:
     return replace(trend, best=metric, runs_at_best=trend.runs)
 
 
-def _tried(trend: Trend, record: dict[str, Any], *, again: bool) -> Trend:
+def _tried(trend: Trend, record: dict[str, Any], code: str | None, *, again: bool) -> Trend:
     metric, status = record["metric"], record["status"]
-    if trend.first is None:
-        return replace(trend, tries=1, first=metric) if status == "keep" else trend
-    if again or status not in TRIED:
+    if trend.first is None and status == "keep":
+        return replace(trend, tries=1, first=metric, first_code=code)
+    if trend.first is None or again or status not in TRIED:
         return trend
     return replace(trend, tries=trend.tries + 1, later=trend.later + metric)
 

@@ -38,6 +38,13 @@ codes as (
     group by session_uid, segment, code
 ),
 
+begun as (
+    select session_uid, segment, first(code order by seq) as code
+    from measured
+    where tried
+    group by session_uid, segment
+),
+
 values as (
     select
         m.session_uid,
@@ -56,7 +63,8 @@ select
     any_value(n.width) as width,
     any_value(n.degrees) as degrees,
     any_value(first.found) as baseline_found,
-    any_value(most.found) as best_found
+    any_value(most.found) as best_found,
+    any_value(same.found) as same_found
 from measured_runs as m
 inner join best_runs as b on m.session_uid = b.session_uid and m.segment = b.segment
 left join noise_floors as n on m.session_uid = n.session_uid and m.segment = n.segment
@@ -65,6 +73,12 @@ left join values as first
         b.session_uid = first.session_uid
         and b.baseline_valid_id = first.id
         and b.baseline_valid_id <> b.best_id
+left join begun on m.session_uid = begun.session_uid and m.segment = begun.segment
+left join codes as same
+    on
+        begun.session_uid = same.session_uid
+        and begun.segment = same.segment
+        and begun.code = same.code
 left join values as most on b.session_uid = most.session_uid and b.best_id = most.id
 where m.tried
 group by m.session_uid, m.segment
@@ -86,9 +100,10 @@ def _row(
     degrees: int | None,
     baseline_found: list[float] | None,
     best_found: list[float] | None,
+    same_found: list[float] | None,
 ) -> tuple[Any, ...]:
     noise = None if width is None else Noise(width, degrees or 0)
-    found = evidence(metrics, direction, noise=noise, best=best)
+    found = evidence(metrics, direction, noise=noise, best=best, baseline=same_found or [])
     interval = bootstrap_interval(baseline_found or [], best_found or []) or (None, None)
     tests = [found.tests.get(name) for name in _TESTS]
     return (uid, segment, found.runs, *tests, found.p, found.likely_real, *interval)
