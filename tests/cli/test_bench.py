@@ -80,6 +80,22 @@ def test_kept_histories_and_an_earlier_run_are_taken_up(bench, tmp_path, monkeyp
     assert "than before" not in json.loads(first.stdout)[0]
 
 
+def test_one_history_alone_is_measured_and_said_to_say_nothing(bench):
+    result = bench("--sizes", "1e3")
+
+    assert result.exit_code == 0
+    assert "says nothing about growth" in result.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_it_is_flat_from_ten_thousand_to_a_hundred_thousand_records(varvite, tmp_path):
+    done = varvite.process("bench", "--sizes", "1e4,1e5", "--output", str(tmp_path / "out"))
+
+    assert done.returncode == 0, done.stdout
+    assert {row["operation"] for row in json.loads(done.stdout)} >= {*OPERATIONS}
+
+
 def test_every_operation_of_the_continuation_can_be_asked_for_alone():
     assert tuple(one.name for one in CONTINUATION) == OPERATIONS
 

@@ -95,6 +95,8 @@ def bench(
         measured = run(plan, progress=bar)
     written = results.write(measured, output)
     page.write(measured, output)
+    if len(sizes) == 1:
+        settings.note("one history alone says nothing about growth; name two --sizes")
     for name, reason in measured.left_out.items():
         settings.note(f"{name} is left out: {reason}")
     settings.note(f"results in {written}, plots beside them")
