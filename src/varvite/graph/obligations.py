@@ -1,5 +1,6 @@
 """Opening, deferring and closing what must be answered, with the focus that it presses on."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from varvite import ids
@@ -9,6 +10,7 @@ from varvite.graph.batch import Batch
 from varvite.graph.bucket import BUCKET_FOCUSES
 from varvite.graph.parameters import Parameters
 from varvite.graph.table import Record, listed, state
+from varvite.session.kind import Read
 
 KINDS = ("prior_hole", "structural_hole", "support_weak", "focus_weakness", "other")
 TARGETS = ("focus", "bucket", "node", "gaia_qid")
@@ -45,7 +47,7 @@ def add(
         raise InputError(
             "an obligation has content and a target", hint=f"target kinds: {', '.join(TARGETS)}"
         )
-    own = ids.derived("obligation", target_kind, target_id, content.strip())
+    own = _own_id(target_kind, target_id, content)
     stored = state(batch.read, due.OBLIGATION, own)
     if stored is not None and stored["status"] == "open":
         return own
@@ -61,6 +63,16 @@ def add(
     made |= _ties(batch, made)
     _open(batch, own, made, parameters, at_seq)
     return own
+
+
+def known(read: Read, fields: Mapping[str, Any]) -> bool:
+    """Whether `add` made it before, whatever became of it. One read."""
+    own = _own_id(fields["target_kind"], fields["target_id"], fields["content"])
+    return state(read, due.OBLIGATION, own) is not None
+
+
+def _own_id(target_kind: str, target_id: str, content: str) -> str:
+    return ids.derived("obligation", target_kind, target_id, content.strip())
 
 
 def step_to(
