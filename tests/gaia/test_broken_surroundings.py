@@ -94,6 +94,22 @@ def test_a_failing_uv_leaves_the_project_file_as_it_was(gaia_python, package, mo
     assert not (package / "uv.lock").exists()
 
 
+def test_uv_is_never_let_download_a_python(gaia_python, package, monkeypatch):
+    project = package / "pyproject.toml"
+    before = project.read_bytes()
+    monkeypatch.setenv("UV_PYTHON", "3.99")
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS", "automatic")
+    worker = Worker(gaia_python, owner="s1")
+    worker.open_package(str(package))
+
+    (refused,) = worker.add_source_shard("s1-0001", [node(0)])
+    worker.close()
+
+    assert codes([refused]) == [("uv_failed", True)]
+    assert "No interpreter found for Python 3.99" in refused.failure.message
+    assert project.read_bytes() == before
+
+
 def test_a_package_that_someone_else_broke_holds_up_candidates_and_the_gate_alone(port, package):
     refs = [
         one.result["package_ref"]
