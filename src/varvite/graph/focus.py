@@ -5,6 +5,7 @@ are due at it; each touch names its trigger. Nothing here looks at any other foc
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from varvite.graph.queue import FOCUS
 from varvite.graph.table import Record, Spread, kept, listed, state
 from varvite.session.kind import Read
 
-COVERAGE, CONTROVERSY = "coverage_changed", "controversy"
+COVERAGE, CONTROVERSY, MERGED = "coverage_changed", "controversy", "bucket_merged"
 OVERDUE, STRONG = "obligation_overdue", "strong_evidence"
 BUCKETS_MAX = 8
 """Buckets that one focus can be tied to."""
@@ -220,6 +221,16 @@ def open_focus(
     touch = Touch(focus, [("opened", own)], {node["id"]: node for node in nodes})
     rescore(batch, own, touch, parameters, at_seq)
     return own
+
+
+def follow(batch: Batch, bucket_id: str, into: str, parameters: Parameters, at_seq: int) -> None:
+    """Tie the open focuses of a bucket to the one that it is merged into, where there is room."""
+    for focus_id in listed(batch.read, BUCKET_FOCUSES, bucket_id):
+        focus = load(batch.read, focus_id)
+        if into not in focus["bucket_ids"]:
+            with suppress(LimitError):
+                _tie(focus, focus_id, (into,), batch.read, parameters)
+                rescore(batch, focus_id, Touch(focus, [(MERGED, into)]), parameters, at_seq)
 
 
 def _tie(

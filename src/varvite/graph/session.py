@@ -21,6 +21,7 @@ from varvite.graph import (
     landscape,
     outbox,
     payloads,
+    regrouping,
     status,
     upkeep,
 )
@@ -70,7 +71,7 @@ GRAPH = Kind(
     fold=fold.fold,
     summary=summary,
     faces=lambda read: {face.FILE: face.face(read)},
-    acts=upkeep.ACTS,
+    acts=upkeep.ACTS | regrouping.ACTS,
 )
 
 
