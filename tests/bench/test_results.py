@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import pytest
 from tests.bench.conftest import SIZES
@@ -141,3 +142,12 @@ def test_a_floor_is_drawn_below_its_cost_and_a_cost_of_nothing_not_at_all():
     assert [y for _, y in floor.points] == [2 * page.DECADE] * 2
     assert cost.labels == ["10", "10"]
     assert [line.points for line in empty.lines] == [[]]
+
+
+def test_the_manual_tells_of_every_row_and_every_cost(measured):
+    manual = (Path(__file__).parents[2] / "docs" / "bench.md").read_text()
+
+    names = {one.operation for one in measured.figures} | {
+        name for name, _ in results.SHOWN.values()
+    }
+    assert {name for name in names if f"`{name}`" not in manual} == set()
