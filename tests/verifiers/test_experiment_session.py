@@ -427,6 +427,16 @@ def test_listing_reads_no_history(histories, filters):
     assert sum(long.values()) <= sum(short.values()) + 512
 
 
+def test_a_page_of_the_list_opens_the_sessions_of_the_page_alone(store, several):
+    spy = ReadSpy(store.path)
+
+    found = Store(store.path, files=spy).experiments().list(limit=1)
+
+    assert [session.id for session in found] == ["d"]
+    opened = {path for path in spy.opened if path.endswith(".ndjson")}
+    assert {path.split("/")[0] for path in opened} == {"d"}
+
+
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory):
     """A store with a short session, and one with a long session in several parts."""
