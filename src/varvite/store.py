@@ -121,15 +121,27 @@ class Store:
         Raises:
             SessionNotFoundError, SessionExistsError, SessionLockedError, CorruptError
             InputError: a parameter out of bounds.
+            StateConflictError: the session was made with others.
         """
         from varvite.graph.parameters import Parameters
         from varvite.graph.session import GRAPH, GraphSession
 
-        made = Parameters.of(parameters or {}).as_dict()
+        wanted = Parameters.of(parameters or {})
         writer = self._writer(
-            session_id, GRAPH, create=create, title=title, parameters=made, options=options
+            session_id,
+            GRAPH,
+            create=create,
+            title=title,
+            parameters=wanted.as_dict(),
+            options=options,
         )
-        return GraphSession(writer, gaia=gaia, assigner=assigner)
+        session = GraphSession(writer, gaia=gaia, assigner=assigner)
+        try:
+            session.parameters.refuse_others(parameters or {})
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     def looking(self, session_id: str) -> "Looking":
         """A graph session's brief, packets and focuses, read beside its writer.

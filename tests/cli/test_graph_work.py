@@ -122,6 +122,22 @@ def test_without_gaia_everything_waits_and_the_gate_says_why(worked):
     assert worked.refused(8, "graph", "demote", "s", own, *decided)["code"] == "state_conflict"
 
 
+def test_a_session_is_made_with_the_parameters_that_are_set(varvite):
+    varvite.json("graph", "open", "t", "--create", "--set", "evidence=7", "--set", "accept=all")
+    other = varvite.refused(8, "graph", "open", "t", "--set", "evidence=8")
+    wrong = varvite.refused(2, "graph", "open", "u", "--create", "--set", "evidence=x")
+    bare = varvite.refused(2, "graph", "open", "u", "--create", "--set", "evidence")
+
+    kept = json.loads((varvite.store / "t/session.json").read_text())["parameters"]
+    assert (kept["evidence"], kept["accept"], kept["queue"]) == (7, "all", 64)
+    assert [one["code"] for one in (other, wrong, bare)] == [
+        "state_conflict",
+        "invalid_input",
+        "invalid_input",
+    ]
+    assert not (varvite.store / "u").exists()
+
+
 def test_the_chains_of_a_claim_are_accepted_from_the_answer_that_has_them(worked, tmp_path):
     node = worked.json("sql", "select id from nodes where source_key like '%gcn_2'")[0]["id"]
     refused = worked.refused(3, "graph", "accept", "s", node, "--chains")

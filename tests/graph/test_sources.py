@@ -218,6 +218,16 @@ def test_a_relation_between_claims_of_a_paper_follows_it_into_gaia(graphs, sessi
     assert gaia.made[candidate].claims == ("lkm:source-7::gcn_1", "lkm:source-7::gcn_2")
 
 
+def test_the_raw_response_is_found_from_a_sighting(graphs, make):
+    given = make.payload(make.search(make.variable("gcn_1", content="\u00e9\u20ac"))).raw
+    with graphs.new() as session:
+        session.submit([make.payload({}, "x")._replace(raw=given)])
+        (sighting,) = graphs.records()["sightings"]
+        found = session.response(sighting["response_id"])
+
+    assert found["raw"] == given
+
+
 def test_a_response_comes_back_from_a_part_that_is_sealed_and_archived(tmp_path, make):
     store = Store(str(tmp_path / "store"))
     given = [make.payload(make.evidence(f"gcn_{n}", "gcn_x"), f"{n}.json") for n in range(40)]

@@ -255,7 +255,7 @@ def test_incremental_continuation_does_not_scan_historical_records(
     )
     monkeypatch.setattr("varvite.session.writer.STATE_EVERY_S", 1e9)
     hits = making.hits(*(f"gcn_last_{n}" for n in range(100)), buckets=["b1", "b2"], score=0.9)
-    inside, outside = [], []
+    inside, outside, opens = [], [], []
 
     for size in sizes:
         path = grown(size, str(tmp_path / f"inside-{size}"))
@@ -274,6 +274,13 @@ def test_incremental_continuation_does_not_scan_historical_records(
             traced = watching.trace(command, path)
             files = traced.caller.read + traced.threads.read
             assert not [one for one in files if re.search(r"journal/|\.jsonl$|_lake/", one)]
+            opens.append(
+                {
+                    name: count
+                    for name, count in (traced.caller.opened + traced.threads.opened).items()
+                    if "/index/" not in name and not name.endswith(".tmp")
+                }
+            )
             path = grown(size, str(tmp_path / f"again-{size}"))
             command[-1] = path
         answer = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -285,4 +292,5 @@ def test_incremental_continuation_does_not_scan_historical_records(
     assert not [one for one in opened[1] if re.search(r"journal/|_lake/", one)]
     assert abs(keys[1] - keys[0]) <= WORDS_MAX
     assert outside[0][1:] == outside[1][1:]
+    assert opens[:1] == opens[1:]
     assert outside[1][0] <= outside[0][0] + keys[1] * PAGES_BYTES

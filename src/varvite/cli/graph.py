@@ -1,5 +1,6 @@
 """`varvite graph`: search sessions, opened, fed and looked at."""
 
+import json
 import os
 import shutil
 import sys
@@ -63,16 +64,44 @@ def graph() -> None:
 @click.argument("session_id", metavar="SESSION")
 @click.option("--create", is_flag=True, help="Make the session where there is none.")
 @click.option("--title", default="", help="Title of a session that is made.")
+@click.option(
+    "--set",
+    "given",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A parameter of it; repeatable.",
+)
 @wait_option
 @pass_settings
 def open_session(
-    settings: Settings, *, session_id: str, create: bool, title: str, wait_s: float
+    settings: Settings,
+    *,
+    session_id: str,
+    create: bool,
+    title: str,
+    given: tuple[str, ...],
+    wait_s: float,
 ) -> None:
     """Open a session, recovering what a crash left; or make it."""
     store = settings.open()
-    with store.graph(session_id, create=create, title=title, wait_s=wait_s) as session:
+    options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
+    with store.graph(session_id, parameters=_parameters(given), **options) as session:
         note_recovered(settings, session.recovered)
         show(settings, Answer.one(session.status()))
+
+
+def _parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Names and values; numbers as numbers."""
+    found: dict[str, Any] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals:
+            raise InputError(f"--set {one}: expected NAME=VALUE")
+        try:
+            found[name] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name] = value
+    return found
 
 
 @click.command(cls=Verb)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from varvite.errors import InputError
+from varvite.errors import InputError, StateConflictError
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,19 @@ class Parameters:
                     f"no parameter {name[:80]!r}", hint=f"there are: {', '.join(sorted(known))}"
                 )
         return cls(**given)
+
+    def refuse_others(self, wanted: Mapping[str, Any]) -> None:
+        """See that these are among them.
+
+        Raises:
+            StateConflictError: the session was made with others.
+        """
+        for name, value in wanted.items():
+            if getattr(self, name) != value:
+                raise StateConflictError(
+                    f"the session was made with {name} {getattr(self, name)}, not {value}",
+                    hint="parameters are fixed when a session is made",
+                )
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
