@@ -7,7 +7,9 @@ from varvite.checkpoints.job import Job
 from varvite.errors import NotFoundError
 
 _MODULES = (
+    "contradictions",
     "gaia_check",
+    "narrative",
     "promote_all",
     "rebuild",
     "recluster.job",
