@@ -3,82 +3,17 @@
 import json
 from collections import defaultdict
 from math import log1p
-from random import Random
 
-import orjson
 import pytest
 
 import varvite
 from varvite.checkpoints import reprioritise
 from varvite.errors import SessionStatusError
 from varvite.graph import payloads
-from varvite.graph.payloads import Payload
-from varvite.samples import words
 from varvite.session import inbox
 from varvite.session.reader import Reader
-from varvite.testing import growing, killing, mixed
-
-
-def hits(rng, number, buckets):
-    made = [
-        {"id": f"gcn_{number}_{at}", "variable_type": "claim", "content": words.sentence(rng)}
-        | {"bucket_ids": rng.sample(buckets, rng.choice((1, 2)))}
-        for at in range(rng.randrange(1, 6))
-    ]
-    return Payload(orjson.dumps({"query": "q", "hits": made}).decode(), f"answer {number}")
-
-
-def worked(store, seed=1, steps=30, buckets=6):
-    """Session `s`: buckets of all kinds, answers, disputes, obligations open, overdue and closed."""
-    rng = Random(seed)
-    growing.graph(store, "s", 200, seed=seed)
-    with store.graph("s", level="fast") as session:
-        own = [
-            session.open_bucket(
-                f"Part {n}", bucket_id=f"b{n}", required=n % 3 == 0, terms=[f"t{n}"]
-            )
-            for n in range(buckets)
-        ]
-        own.append(session.open_bucket("Elsewhere", bucket_id="b_out", role="out_of_scope"))
-        session.open_bucket("Nothing yet", bucket_id="b_none", required=True)
-        session.open_focus("What ties two together?", bucket_ids=["b0", "b1"], status="accepted")
-        session.open_focus("What is put off?", bucket_ids=["b2"], status="deferred")
-        session.open_focus("What has no bucket?", priority="high")
-        for number in range(steps):
-            session.submit([hits(rng, number, own)])
-            act(session, rng, number)
-    return store
-
-
-def act(session, rng, number):
-    packets = session.packets(3)
-    if packets and rng.random() < 0.4:
-        packet = rng.choice(packets)
-        refs = [one["id"] for one in packet.evidence]
-        draft = {"type": "opposes", "claim": f"not both {number}", "source_refs": refs[:1]}
-        drafts = [draft | {"claim_refs": refs[:2]}] if len(refs) > 1 and rng.random() < 0.5 else []
-        made = session.assess(packet.id, drafts)
-        if made.candidates and rng.random() < 0.5:
-            session.reject(made.candidates[0], decided_by="human:a", why="looked at")
-    if rng.random() < 0.3:
-        bucket = f"b{rng.randrange(4)}"
-        one = session.obligations.open(f"show {number}", target_kind="bucket", target_id=bucket)
-        if rng.random() < 0.3:
-            session.obligations.close(one, "shown")
-    if number == 20:
-        session.set_focus(session.brief()["focuses"][0]["id"], status="closed")
-
-
-def latest(store, stream, cursor=None):
-    """Each record of a stream as it stands, read line by line from the journal."""
-    found = {}
-    with store._folder() as folder, Reader(folder, "s") as reader:
-        for batch in reader.batches():
-            for line in batch.lines():
-                record = orjson.loads(line)
-                if record["stream"] == stream and record["seq"] <= (cursor or record["seq"]):
-                    found[record["id"]] = record
-    return list(found.values())
+from varvite.testing import killing, mixed, worked
+from varvite.testing.worked import latest
 
 
 def plainly(store, cursor=None):
@@ -168,7 +103,7 @@ def check(store, ran, cursor=None):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_facts_and_order_are_those_of_the_plain_way(tmp_path, seed):
-    store = worked(varvite.open(tmp_path / "store"), seed)
+    store = worked.fill(varvite.open(tmp_path / "store"), seed)
 
     facts = check(store, found(store))
 
@@ -177,7 +112,7 @@ def test_facts_and_order_are_those_of_the_plain_way(tmp_path, seed):
 
 
 def test_they_are_so_as_of_any_cursor_too(tmp_path):
-    store = worked(varvite.open(tmp_path / "store"), steps=15)
+    store = worked.fill(varvite.open(tmp_path / "store"), steps=15)
     with store._folder() as folder, Reader(folder, "s") as reader:
         cursors = [batch.commit.last for batch in reader.batches()]
     store.compact()
@@ -215,7 +150,7 @@ def test_they_are_so_in_a_real_session(shared, tmp_path):
 
 
 def test_the_first_become_high_the_next_medium_and_the_others_low(tmp_path):
-    store = worked(varvite.open(tmp_path / "store"))
+    store = worked.fill(varvite.open(tmp_path / "store"))
 
     rows = order(found(store, parameters={"high": 1, "medium": 2}))
 
@@ -225,7 +160,7 @@ def test_the_first_become_high_the_next_medium_and_the_others_low(tmp_path):
 
 
 def test_the_reasons_are_all_that_adds_and_the_weightiest_comes_first(tmp_path):
-    store = worked(varvite.open(tmp_path / "store"))
+    store = worked.fill(varvite.open(tmp_path / "store"))
 
     for row in order(found(store)):
         added = [float(reason.split()[1].removesuffix(":")) for reason in row["reasons"]]
@@ -246,7 +181,7 @@ def test_nothing_calls_for_work_where_there_is_nothing():
 
 
 def test_what_is_proposed_becomes_the_priorities_and_then_nothing_is(tmp_path):
-    store = worked(varvite.open(tmp_path / "store"))
+    store = worked.fill(varvite.open(tmp_path / "store"))
     given = {"high": 2, "medium": 2}
 
     ran = found(store, parameters=given, apply=True)
@@ -296,7 +231,7 @@ def test_an_act_that_names_what_is_no_focus_and_priority_is_refused_whole(tmp_pa
 
 
 def test_a_paused_session_keeps_its_priorities_until_it_goes_on(tmp_path):
-    store = worked(varvite.open(tmp_path / "store"), steps=8)
+    store = worked.fill(varvite.open(tmp_path / "store"), steps=8)
     with store.graph("s") as session:
         session.pause()
 
@@ -322,7 +257,7 @@ MOMENTS = [("inside",), pytest.param(("before", "after"), marks=pytest.mark.slow
 
 @pytest.mark.parametrize("moments", MOMENTS)
 def test_killed_anywhere_it_comes_to_the_same(tmp_path, moments):
-    store = worked(varvite.open(tmp_path / "store"), steps=10)
+    store = worked.fill(varvite.open(tmp_path / "store"), steps=10)
     killed = list(killing.everywhere(store, "reprioritise", "s", str(tmp_path), moments))
 
     whole = found(store)

@@ -10,6 +10,7 @@ _MODULES = (
     "contradictions",
     "gaia_check",
     "narrative",
+    "narrative",
     "promote_all",
     "rebuild",
     "recluster.job",
