@@ -216,6 +216,7 @@ def test_a_commit_that_fusion_backfills_is_a_patch(store, database, tmp_path):
         "update experiment_session_records set payload = json_set(payload, '$.status', 'discard') where seq = 1",
         "delete from experiment_session_records where seq = 2",
         "delete from experiment_session_records where seq = 7",
+        'update experiment_sessions set metric = \'{"name":"kb","direction":"maximize"}\'',
     ],
 )
 def test_history_that_was_made_anew_is_read_anew(store, database, tmp_path, change):
@@ -228,6 +229,9 @@ def test_history_that_was_made_anew_is_read_anew(store, database, tmp_path, chan
     runs = store.sql("select count(*) from runs where counts").rows()[0][0]
     assert runs == len(database.run("select 1 from experiment_session_records where type = 'run'"))
     assert back(store, tmp_path).rows() == database.rows()
+    (metric,) = database.run("select metric from experiment_sessions")
+    (first,) = store.sql("select metric_name from runs where counts order by seq limit 1").rows()
+    assert first == (json.loads(metric["metric"])["name"],)
     with store.experiment("exp-1a", rules="fusion") as session:
         assert [session.pointer(name) for name in ("best", "baseline")] == ["EXPR-5@2", "EXPR-4@2"]
         session.update(name="ours")

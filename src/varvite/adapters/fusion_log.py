@@ -21,6 +21,9 @@ from varvite.errors import BusyError, InputError, NotFoundError
 from varvite.records.foreign import Defaulted, LogBatch, LogCursor
 
 BATCH_RECORDS = 1000
+OPENING = None
+"""In place of a rowid: the config with which a reading begins."""
+
 _COLUMNS = ("id", "sessionId", "segment", "seq", "type", "payload", "createdAt")
 _ROWS = f"""
 select rowid as "rowid", {", ".join(f'"{name}"' for name in _COLUMNS)} from {RECORDS}
@@ -56,10 +59,10 @@ class _Row(NamedTuple):
 class _Cursor:
     """Where a reading stands: the last seq, and the rows up to it."""
 
-    def __init__(self, generation: int) -> None:
+    def __init__(self, generation: int, measures: Any) -> None:
         self.generation = generation
         self.seq = self.rows = 0
-        self._hash = hashlib.sha256()
+        self._hash = hashlib.sha256(str(measures).encode())
 
     def add(self, row: _Row) -> None:
         seq = row.cells["seq"]
@@ -92,8 +95,8 @@ def orphans(path: str) -> int:
 class FusionLog:
     """The records of one of Fusion's sessions; see `ForeignLog`.
 
-    row: the session's own. known: what was imported of it, by rowid; asked only where a row
-    has changed, to tell a patch from history that was made anew.
+    row: the session's own. known: what was imported of it, by rowid, and under OPENING what it
+    measured; asked only where a row has changed, to tell a patch from history that was made anew.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class FusionLog:
         row: Mapping[str, Any],
         *,
         source: str | None = None,
-        known: Callable[[], Mapping[int, Known]] = dict,
+        known: Callable[[], Mapping[int | None, Known]] = dict,
     ) -> None:
         self.path, self.row = os.fspath(path), row
         self.source = source or os.path.basename(self.path)
@@ -117,19 +120,36 @@ class FusionLog:
         with _opened(self.path) as database:
             rows = _asked(database, _ROWS, [self.row["id"]])
             before, beyond = _cut(rows, after)
-        cursor = _Cursor(after.generation if after else 1)
+        cursor = _Cursor(after.generation if after else 1, self.row.get("metric"))
         for row in before:
             cursor.add(row)
         if after in (None, cursor.place()):
             yield from self._new(beyond, cursor, first=not before)
             return
         same = after is not None and cursor.rows == after.lines
-        patches = _patches(before, self._known()) if same else None
+        patches = self._patches(before) if same else None
         if patches is None:
-            yield from self._new([*before, *beyond], _Cursor(cursor.generation + 1), first=True)
+            anew = _Cursor(cursor.generation + 1, self.row.get("metric"))
+            yield from self._new([*before, *beyond], anew, first=True)
             return
         yield LogBatch(cursor.place(), records=patches)
         yield from self._new(beyond, cursor, first=False)
+
+    def _patches(self, rows: list[_Row]) -> list[dict[str, Any]] | None:
+        """Patches that make what is known what it is now; None where patches cannot."""
+        known, made = self._known(), []
+        opening = known.get(OPENING)
+        told = fusion_line.metric(self.row)
+        if opening and any(opening.payload.get(name) != told[name] for name in told):
+            return None
+        for row in rows:
+            held = known.get(row.number)
+            patch = held.patch(row.cells) if held else None
+            if held is None or patch is None:
+                return None
+            if patch:
+                made.append(_patch(held.seq, patch))
+        return made
 
     def _new(self, rows: list[_Row], cursor: _Cursor, *, first: bool) -> Iterator[LogBatch]:
         batch = LogBatch(cursor.place())
@@ -181,19 +201,6 @@ def _cut(rows: Iterator[_Row], after: LogCursor | None) -> tuple[list[_Row], lis
         read = after and after.lines and (not isinstance(seq, int) or seq <= after.offset)
         (before if read else beyond).append(row)
     return before, beyond
-
-
-def _patches(rows: list[_Row], known: Mapping[int, Known]) -> list[dict[str, Any]] | None:
-    """Patches that make what is known what it is now; None where patches cannot."""
-    made = []
-    for row in rows:
-        held = known.get(row.number)
-        patch = held.patch(row.cells) if held else None
-        if held is None or patch is None:
-            return None
-        if patch:
-            made.append(_patch(held.seq, patch))
-    return made
 
 
 def _patch(seq: int, payload: dict[str, Any]) -> dict[str, Any]:

@@ -183,16 +183,20 @@ def _moment(text: Any, made: FusionReport) -> str | None:
     return clock.format_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def _known(store: Opener, session_id: str, source: str) -> dict[int, Known]:
-    """What the session has of each row, by rowid. Reads the history."""
+def _known(store: Opener, session_id: str, source: str) -> dict[int | None, Known]:
+    """What the session has of each row, by rowid, and of its opening. Reads the history."""
     with Folder(store.files, store.path) as folder, Reader(folder, session_id) as reader:
         return dict(_rows(reader, source))
 
 
-def _rows(reader: Reader, source: str) -> Iterator[tuple[int, Known]]:
+def _rows(reader: Reader, source: str) -> Iterator[tuple[int | None, Known]]:
     for record, patch in history.told(reader):
-        line = record.get("source_line")
-        if record.get("source") == source and line is not None and record["stream"] == "records":
-            cells = orjson.loads(record["raw"])
-            payload = orjson.loads(cells["payload"]) | (patch or {})
-            yield line, Known(record["seq"], cells, payload)
+        if record.get("source") != source or record["stream"] != "records":
+            continue
+        if record.get("raw") is None:
+            if record.get("writer") == fusion_rows.WRITER:
+                yield fusion_log.OPENING, Known(record["seq"], {}, record)
+            continue
+        cells = orjson.loads(record["raw"])
+        payload = orjson.loads(cells["payload"]) | (patch or {})
+        yield record["source_line"], Known(record["seq"], cells, payload)

@@ -16,6 +16,7 @@ class ExperimentRecord(TypedDict, total=False):
     segment: counts from 1. ordinal: the run's number in its session, from 1, given once.
     run_logged: the number a foreign log gave the run; numbers may repeat.
     metric: null when missing or not finite; metric_state then says which.
+    writer: fusion or table, where the record was a row of such; null else.
     logged_at: the moment a foreign log claims. raw: its line, byte for byte.
     source, source_line, generation: the foreign log, the line from 1, and which
     reading of it: only the newest generation of a source counts.
