@@ -1,6 +1,6 @@
 """`python -m benchmarks [AREA ...]`: the table of ratios, and the same as JSON.
 
-Areas: append, step, opening, processes, compaction, querying. Seeded stores are kept
+Areas: append, step, opening, processes, compaction, querying, experiment. Seeded stores are kept
 in the folder for the next run; after a change of what is stored, run with --fresh.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from benchmarks import rows
 from benchmarks.seeding import Plan, default_folder, forget
 
-AREAS = ("append", "step", "opening", "processes", "compaction", "querying")
+AREAS = ("append", "step", "opening", "processes", "compaction", "querying", "experiment")
 
 
 def main(given: Sequence[str] | None = None) -> list[rows.Row]:
