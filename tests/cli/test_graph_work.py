@@ -122,6 +122,14 @@ def test_without_gaia_everything_waits_and_the_gate_says_why(worked):
     assert worked.refused(8, "graph", "demote", "s", own, *decided)["code"] == "state_conflict"
 
 
+def test_what_has_not_failed_for_good_is_not_tried_again(worked):
+    assess(worked, answer("gcn_0", "gcn_1"))
+    own = worked.json("sql", "select id from projections limit 1")[0]["id"]
+
+    assert worked.refused(8, "graph", "again", "s", own)["code"] == "state_conflict"
+    assert worked.refused(3, "graph", "again", "s", "none")["code"] == "record_not_found"
+
+
 def test_a_session_is_made_with_the_parameters_that_are_set(varvite):
     varvite.json("graph", "open", "t", "--create", "--set", "evidence=7", "--set", "accept=all")
     other = varvite.refused(8, "graph", "open", "t", "--set", "evidence=8")

@@ -162,6 +162,42 @@ def test_what_fails_five_times_ends_as_failed_and_says_why(graphs, session, gaia
     assert (after.applied, after.left) == (0, 0)
 
 
+def test_what_failed_for_good_is_tried_again_when_someone_says_so(graphs, session, gaia):
+    failed = {one["kind"]: one["id"] for one in graphs.latest("projections").values()}
+    (candidate,) = graphs.latest("candidates")
+    (node, _) = next(
+        one["payload"]["node_ids"]
+        for one in graphs.latest("projections").values()
+        if one["kind"] == "add_package"
+    )
+    gaia.failures[node] = Failure("uv_missing", "no uv", retryable=True)
+    gaia.failures[candidate] = Failure("label_collision", "taken")
+    for _ in range(outbox.ATTEMPTS_MAX):
+        session.project()
+    gaia.failures.clear()
+    before = session.project()
+
+    left = session.try_again([failed["add_package"], failed["candidate"]] * 2)
+    drained = session.project()
+
+    assert set(states(graphs).values()) == {"applied"}
+    assert (before.applied, left, drained.applied, drained.left) == (0, 2, 2, 0)
+    for one in (failed["candidate"], failed["obligation_open"]):
+        with pytest.raises(StateConflictError):
+            session.try_again([one])
+
+
+def test_a_decision_is_made_again_and_not_tried_again(graphs, session, gaia):
+    (candidate,) = graphs.latest("candidates")
+    session.project()
+    decided = session.promote(candidate, decided_by="human:ada", why="so")
+    (own,) = [one for one in graphs.latest("projections").values() if one["kind"] == "promotion"]
+
+    assert decided["outcome"] == "applied"
+    with pytest.raises(StateConflictError, match="was a decision"):
+        session.try_again([own["id"]])
+
+
 def test_what_is_checked_is_verified_and_what_is_not_sound_stays_applied(graphs, session, gaia):
     gaia.sound = False
     unsound = session.project(check=True)

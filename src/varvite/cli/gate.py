@@ -1,4 +1,4 @@
-"""`varvite graph accept | project | promote | demote | reject | defer`: what reaches Gaia."""
+"""`varvite graph accept | project | again | promote | demote | reject | defer`: into Gaia."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +62,21 @@ def accept(
     with writing(settings, session_id, wait_s) as session:
         made = session.accept(node_ids, chains=chains)
         row = {"session_id": session_id, "cursor": session.cursor, "projections": made}
+        show(settings, Answer.one(row))
+
+
+@click.command(name="again", cls=Verb)
+@session_argument
+@click.argument("projection_ids", metavar="PROJECTION...", nargs=-1, required=True)
+@wait_option
+@pass_settings
+def again(
+    settings: Settings, *, session_id: str, projection_ids: tuple[str, ...], wait_s: float
+) -> None:
+    """Give projections that failed for good another five attempts."""
+    with writing(settings, session_id, wait_s) as session:
+        left = session.try_again(projection_ids)
+        row = {"session_id": session_id, "cursor": session.cursor, "to_retry": left}
         show(settings, Answer.one(row))
 
 

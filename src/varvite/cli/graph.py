@@ -43,6 +43,7 @@ STDIN = "-"
         "frontier": "varvite.cli.frontier:frontier",
         "accept": "varvite.cli.gate:accept",
         "project": "varvite.cli.gate:project",
+        "again": "varvite.cli.gate:again",
         "promote": "varvite.cli.gate:promote",
         "demote": "varvite.cli.gate:demote",
         "reject": "varvite.cli.gate:reject",

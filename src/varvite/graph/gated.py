@@ -96,6 +96,24 @@ class Gated:
         with self._mutex:
             return draining.drain(self, limit, check=check)
 
+    def try_again(self, projection_ids: Iterable[str]) -> int:
+        """Give projections that failed for good another five attempts; how many wait then.
+
+        For when what they failed by was mended: uv is there, the package builds.
+
+        Raises:
+            RecordNotFoundError
+            StateConflictError: one has not failed for good, or was a decision.
+        """
+        given = list(dict.fromkeys(projection_ids))
+
+        def plan(batch: Batch) -> int:
+            for projection_id in given:
+                outbox.try_again(batch, projection_id)
+            return outbox.counts(batch.read)["to_retry"]
+
+        return self.act(plan)
+
     def response(self, response_id: str) -> dict[str, Any]:
         """A response as it came, its text in `raw`. Reads the part of the journal it is in.
 

@@ -186,6 +186,25 @@ def step_to(batch: Batch, projection_id: str, to: str, **fields: Any) -> Record:
     return made
 
 
+def try_again(batch: Batch, projection_id: str) -> None:
+    """Give one that failed for good as many attempts as a new one has.
+
+    Raises:
+        RecordNotFoundError
+        StateConflictError: it has not failed, is tried again anyway, or was a decision.
+    """
+    found = load(batch.read, projection_id)
+    if found["kind"] in {"promotion", "demotion"}:
+        raise StateConflictError(f"{projection_id} was a decision", hint="decide again")
+    if found["state"] != "failed" or found["retryable"]:
+        raise StateConflictError(
+            f"projection {projection_id} is {found['state']}, and not for good",
+            hint="`project` does what waits",
+        )
+    place = {"lane": RETRY, "place": WAITING.next_place(batch.read, RETRY)}
+    batch.add("projections", projection_id, found | place | {"retryable": True, "attempts": 0})
+
+
 def _check(projection_id: str, found: Record, to: str) -> None:
     now = found["state"]
     if to not in STATES[now] or (now == "failed" and to == "applying" and not found["retryable"]):
