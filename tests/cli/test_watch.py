@@ -28,7 +28,8 @@ for number in range(1, runs + 1):
             log.flush()
             time.sleep(0.01)
     if number == runs // 2 and rewrite != "none":
-        time.sleep(0.5)
+        while not os.path.exists(path + ".go"):
+            time.sleep(0.02)
         with open(path) as log:
             head = log.readline()
         with open(path if rewrite == "truncate" else path + ".new", "w") as log:
@@ -61,6 +62,18 @@ def reports(output):
     return [json.loads(line) for line in output.splitlines()]
 
 
+def status(varvite):
+    return Store(varvite.store).session("e")["summary"]
+
+
+def wait_for(true):
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.05)
+    raise AssertionError("in vain")
+
+
 def runs_of(varvite, session="e"):
     with Store(varvite.store).experiment(session, wait_s=10) as opened:
         return opened.state().runs, opened.best().metric
@@ -72,20 +85,25 @@ def test_a_log_that_is_written_meanwhile_is_in_the_session_at_the_end(
 ):
     log = tmp_path / "log.jsonl"
     log.write_text(json.dumps(HEAD) + "\n")
-    process = watching(log, "e", "--create", "--every", "0.03", "--until-idle", "1.5")
+    process = watching(log, "e", "--create", "--every", "0.03")
     first = json.loads(process.stdout.readline())
     writer = subprocess.Popen([sys.executable, "-c", WRITER, log, "30", rewrite])
 
-    output, notes = process.communicate(timeout=60)
+    if rewrite != "none":
+        wait_for(lambda: status(varvite)["runs"] == 15)
+        (tmp_path / "log.jsonl.go").touch()
+    assert writer.wait(timeout=60) == 0
+    wait_for(lambda: status(varvite)["runs"] == log.read_text().count("\n") - 1)
+    process.terminate()
+    output, notes = process.communicate(timeout=20)
 
-    assert writer.wait(timeout=10) == 0
-    assert (process.returncode, notes) == (0, "nothing new for 1.5 s\n")
+    assert (process.returncode, notes) == (0, "ended by SIGTERM\n")
     made, lines = [first, *reports(output)], log.read_text().splitlines()
     metrics = [json.loads(line)["metric"] for line in lines[1:]]
     assert runs_of(varvite) == (len(metrics), min(metrics))
     assert (len(metrics), made[-1]["generation"]) == ((30, 1) if rewrite == "none" else (16, 2))
     assert [report["rewritten"] for report in made].count(True) == (rewrite != "none")
-    assert len(made) > 5
+    assert len(made) > 1
     if rewrite == "none":
         assert sum(report["lines"] for report in made) == len(lines)
 
