@@ -91,3 +91,10 @@ def test_options_that_do_not_fit_the_log_are_refused(varvite, tmp_path, argument
     assert (
         varvite.refused(2, "experiment", "import", tmp_path / "log", *arguments)["code"] == "usage"
     )
+
+
+@pytest.mark.parametrize("form", ["pi", "fusion", "csv", "parquet"])
+def test_a_session_that_is_not_there_cannot_be_exported(experimented, form):
+    error = experimented.refused(3, "experiment", "export", "none", "--as", form)
+
+    assert error["code"] == "session_not_found"
