@@ -43,11 +43,21 @@ def of(text: str) -> set[int]:
     return pairs.union(words)
 
 
+def words(text: str) -> list[str]:
+    """The words of a text that `of` counts, as they are counted, in their order."""
+    text = text[:TEXT_CHARS_MAX].lower()
+    found = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    return [_singular(word) for word in found if word not in _STOP]
+
+
 @lru_cache(1 << 16)
 def _id(word: str) -> int:
     """The feature of a word; 0 for one that is passed over."""
     if word in _STOP:
         return 0
-    if len(word) > WORD_CHARS_MIN and word[-1] == "s" and word[-2] != "s":
-        word = word[:-1]
-    return crc32(word.encode()) & _MASK
+    return crc32(_singular(word).encode()) & _MASK
+
+
+def _singular(word: str) -> str:
+    plural = len(word) > WORD_CHARS_MIN and word[-1] == "s" and word[-2] != "s"
+    return word[:-1] if plural else word

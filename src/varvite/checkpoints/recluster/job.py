@@ -1,7 +1,7 @@
 """The job `recluster`: communities over all that was found, held against the buckets of today."""
 
 from varvite.checkpoints.job import Job, Parameter, Stage
-from varvite.checkpoints.recluster import grouping
+from varvite.checkpoints.recluster import comparing, grouping, proposing
 
 JOB = Job(
     "recluster",
@@ -10,6 +10,8 @@ JOB = Job(
     stages=(
         Stage("link", grouping.link, ("cluster_nodes", "cluster_links")),
         Stage("group", grouping.group, ("communities",)),
+        Stage("compare", comparing.compare, ("proposals", "moves", "exemplars", "cluster_merges")),
+        Stage("place", comparing.place, ("placements",)),
     ),
     kind="graph",
     parameters={
@@ -29,5 +31,16 @@ JOB = Job(
             8, "on each side of a variable, others tied to it by one thing in common", 1, 64
         ),
         "least": Parameter(5, "variables from which a community or a part counts", 2, 1_000_000),
+        "merge_share": Parameter(
+            0.6, "of a bucket, from which it belongs to the community that others lie in", 0.5, 1.0
+        ),
+        "split_share": Parameter(0.25, "of a bucket, from which a part may be one", 0.01, 0.5),
+        "rename_below": Parameter(
+            0.2,
+            "of a bucket's texts that have a word of its label, where it says too little",
+            0.0,
+            1.0,
+        ),
     },
+    proposals=proposing.proposals,
 )
