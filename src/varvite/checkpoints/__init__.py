@@ -8,8 +8,8 @@ from varvite.errors import NotFoundError
 
 _MODULES = (
     "contradictions",
+    "experiments",
     "gaia_check",
-    "narrative",
     "narrative",
     "promote_all",
     "rebuild",
