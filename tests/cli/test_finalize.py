@@ -142,17 +142,15 @@ def everything(git):
     }
 
 
-@pytest.mark.parametrize("dirty", [False, True])
 @pytest.mark.parametrize("case", FAILURES)
 def test_what_fails_has_fusions_kind_and_exit_code_and_changes_nothing(
-    varvite, repository, kept, case, dirty
+    varvite, repository, kept, case
 ):
     code, kind, args = case(repository, kept)
-    if dirty:
-        (repository.path / "readme").write_text("mine")
-        (repository.path / "staged").write_text("mine")
-        repository("add", "staged")
-        (repository.path / "untracked").write_text("mine")
+    (repository.path / "readme").write_text("mine")
+    (repository.path / "staged").write_text("mine")
+    repository("add", "staged")
+    (repository.path / "untracked").write_text("mine")
     before = everything(repository)
 
     error = varvite.refused(code, "experiment", "finalize", "s", "--cwd", repository.path, *args)

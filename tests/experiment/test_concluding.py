@@ -47,6 +47,18 @@ STEPS = {
 }
 
 
+QUICK = {"after the intent", "when one branch has its name", "when branches have their names"}
+
+
+def steps(*ends):
+    """The steps of these ends; those that are not among the quick ones are slow."""
+    return [
+        step if step in QUICK else pytest.param(step, marks=pytest.mark.slow)
+        for step, (_, _, end) in STEPS.items()
+        if end in ends
+    ]
+
+
 def stopped_at(step, how, store, cwd):
     """Finalize in a process of its own that ends at a step."""
     name, when, _ = STEPS[step]
@@ -78,7 +90,7 @@ def stopped_at(step, how, store, cwd):
     assert done.returncode in (-9, 1), done.stderr
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", steps("active", "finalized"))
 def test_a_finalize_that_is_killed_is_brought_to_an_end_by_the_next_open(store, kept, step):
     before, state = kept.files(), kept.state()
 
@@ -97,7 +109,7 @@ def test_a_finalize_that_is_killed_is_brought_to_an_end_by_the_next_open(store, 
     assert len(store.experiments().list_records("s", type="finalize")) == 1
 
 
-@pytest.mark.parametrize("step", [step for step, (_, _, to) in STEPS.items() if to == "active"])
+@pytest.mark.parametrize("step", steps("active"))
 def test_a_finalize_that_is_interrupted_takes_all_back_at_once(store, kept, step):
     state = kept.state()
 
