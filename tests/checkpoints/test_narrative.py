@@ -262,6 +262,26 @@ def test_an_id_is_code_unless_it_would_end_it(text, shown):
     assert narrative.identity(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("statuses", "told"),
+    [
+        (["failed", "done"], []),
+        (["done", "failed"], ["call_1"]),
+        (["failed", "failed"], ["call_0", "call_1"]),
+    ],
+)
+def test_a_call_that_a_later_one_made_good_is_no_failure(tmp_path, statuses, told):
+    store = varvite.open(tmp_path / "store")
+    store.graph("s", create=True).close()
+    call = {"stream": "frontier", "item_kind": "query", "dedup_key": "k", "attempt": 1}
+    for number, status in enumerate(statuses):
+        mixed.append(store, "s", [call | {"id": f"call_{number}", "status": status, "code": 1}])
+
+    ran = found(store)
+
+    assert [row["call_id"] for row in ran.answers.table("failures").to_pylist()] == told
+
+
 def test_odd_records_break_no_line_of_a_report(tmp_path):
     store = varvite.open(tmp_path / "store")
     mixed.fill(store)

@@ -219,6 +219,17 @@ def test_a_focus_that_was_closed_meanwhile_stays_closed(tmp_path):
     }
 
 
+def test_a_priority_that_holds_already_adds_nothing(tmp_path):
+    store = varvite.open(tmp_path / "store")
+    with store.graph("s", create=True) as session:
+        one, other = session.open_focus("one?"), session.open_focus("other?", priority="high")
+
+    assert leave(store, [[one, "low"], [other, "high"]]) == 0
+
+    revised = store.sql("select id from focuses where actor = 'test'").rows()
+    assert revised == [(one,)]
+
+
 @pytest.mark.parametrize("bad", [["gone", "high"], ["f", "urgent"], ["f"], "f", None])
 def test_an_act_that_names_what_is_no_focus_and_priority_is_refused_whole(tmp_path, bad):
     store = varvite.open(tmp_path / "store")

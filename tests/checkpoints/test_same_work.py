@@ -216,6 +216,7 @@ def test_the_keys_lose_no_pair_that_comparing_all_with_all_finds(tmp_path):
         ("Theory of the magnetic moment: low", "Theory of the magnetic moment: two", False, "other words"),
         ("Theory of ferromagnetic order here", "Theory of ferrimagnetic order here", False, "other words"),
         ("Theory of magnetic order here", "Theory of nonmagnetic order here", False, "other words"),
+        ("Theory of typical order here", "Theory of atypical order here", False, "other words"),
         ("On spin", "Of spin", False, "short title"),
     ],
 )  # fmt: skip
