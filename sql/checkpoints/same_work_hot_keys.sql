@@ -11,7 +11,7 @@ select
     count(*) as papers,
     min(p.title) as example
 from work_keys as k
-inner join papers as p on k.paper_id = p.paper_id
+inner join papers as p on k.number = p.number
 group by k.key
 having count(*) > $most
 order by k.key

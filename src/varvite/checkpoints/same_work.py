@@ -19,7 +19,7 @@ from varvite.checkpoints.tables import Answers
 from varvite.checkpoints.titles import OTHER_AUTHORS, Title
 from varvite.graph.upkeep import ITEMS_MAX, SAME_WORK
 
-TITLES_READ = 1 << 16
+TITLES_READ, TITLES_AT_ONCE = 1 << 16, 1 << 12
 SLIPS = 2
 """Titles that one misspelt word may stand in."""
 
@@ -49,11 +49,11 @@ class Pair(NamedTuple):
 def _find(run: Run) -> dict[str, Any]:
     count = run.make("papers", "same_work_papers")
     chunks = [_keys([], [])]
-    done = 0
     for batch in run.engine.batches("papers"):
-        chunks.append(_keys(batch["paper_id"].to_pylist(), batch["title"].to_pylist()))
-        done += batch.num_rows
-        run.report("reading titles", done, count)
+        for start in range(0, batch.num_rows, TITLES_AT_ONCE):
+            part = batch.slice(start, TITLES_AT_ONCE)
+            chunks.append(_keys(part["number"].to_pylist(), part["title"].to_pylist()))
+            run.report("reading titles", part["number"][-1].as_py(), count)
     run.put("work_keys", pa.concat_tables(chunks))
     hot = run.make("hot_keys", "same_work_hot_keys", {"most": run.parameters["most"]})
     return {
@@ -63,18 +63,18 @@ def _find(run: Run) -> dict[str, Any]:
     }
 
 
-def _keys(paper_ids: list[str], texts: list[str]) -> pa.Table:
+def _keys(numbers: list[int], texts: list[str]) -> pa.Table:
     """The keys of each paper: of its title, of it without its subtitle, and of its bands."""
-    read = [(one, title) for one, text in zip(paper_ids, texts, strict=True)
+    read = [(one, title) for one, text in zip(numbers, texts, strict=True)
             if (title := titles.read(text)).words]  # fmt: skip
     names = [(_hash(name), one) for one, title in read for name in {title.compact, title.main}]
     keys = [np.array([key for key, _ in names], np.int64)]
-    owners = [one for _, one in names]
+    owners = [np.array([one for _, one in names], np.int64)]
     if read:
         salts = [_hash("\x1f".join(title.numbers)) for _, title in read]
         keys.append(minhash.bands([title.words for _, title in read], salts).ravel())
-        owners += [one for one, _ in read for _ in range(minhash.BANDS)]
-    return pa.table({"key": np.concatenate(keys), "paper_id": pa.array(owners, _TEXT)})
+        owners.append(np.repeat(np.array([one for one, _ in read], np.int64), minhash.BANDS))
+    return pa.table({"key": np.concatenate(keys), "number": np.concatenate(owners)})
 
 
 def _hash(text: str) -> int:
