@@ -1,10 +1,11 @@
--- The rarest words of each idea: two ideas that have four fifths of their words in common
--- share one of these.
+-- The rarest words of each idea, with their places: two ideas that have four fifths of their
+-- words in common share three of these.
 --
 -- One row a word; cost grows with the words.
 --
 -- columns:  idea  varchar  not null
 --           word  varchar  not null
+--           place bigint   not null  from 1, the rarest first
 --           size  bigint   not null  words of the idea
 with rarity as (
     select
@@ -27,7 +28,8 @@ ranked as (
 select
     idea,
     word,
+    place,
     size
 from ranked
-where place <= size - (4 * size + 4) // 5 + 1
-order by idea, word
+where place <= size - (4 * size + 4) // 5 + 3
+order by idea, place

@@ -1,14 +1,14 @@
--- Words that more ideas have among their rarest than are compared with each other.
+-- Rare words that stand together in more ideas than are compared with each other.
 --
--- One pass over the rarest words.
+-- One pass over the keys.
 --
--- params:   most   bigint   not null  ideas of one word that are compared
--- columns:  word   varchar  not null
---           ideas  bigint   not null  that have it among their rarest
+-- params:   most   bigint   not null  ideas of one key that are compared
+-- columns:  words  varchar  not null  three words
+--           ideas  bigint   not null  that have them among their rarest
 select
-    word,
+    words,
     count(*) as ideas
-from idea_heads
-group by word
+from idea_keys
+group by words
 having count(*) > $most
-order by word
+order by words

@@ -1,8 +1,8 @@
 -- Pairs of ideas that have at least four fifths of their words in common, and each idea with
 -- itself.
 --
--- A join by rare word, of which one that is hot is left out; at most half as many pairs a word
--- and idea as a word may have ideas.
+-- A join by three rare words, of which those that are hot are left out; at most half as many
+-- pairs a key and idea as a key may have ideas.
 --
 -- columns:  idea      varchar  not null
 --           other     varchar  not null  a later one in the alphabet, or itself
@@ -10,10 +10,10 @@
 with cold as (
     select
         h.idea,
-        h.word,
+        h.words,
         h.size
-    from idea_heads as h
-    anti join hot_keys as k on h.word = k.word
+    from idea_keys as h
+    anti join hot_keys as k on h.words = k.words
 ),
 
 near as (
@@ -22,7 +22,7 @@ near as (
         b.idea as other,
         a.size + b.size as sizes
     from cold as a
-    inner join cold as b on a.word = b.word and a.idea < b.idea
+    inner join cold as b on a.words = b.words and a.idea < b.idea
     where 4 * greatest(a.size, b.size) <= 5 * least(a.size, b.size)
 ),
 

@@ -300,14 +300,14 @@ def test_sessions_that_ended_alike_do_not_disagree(tmp_path, one, other):
     assert rows == []
 
 
-def test_a_word_that_too_many_ideas_have_is_reported_and_not_compared(tmp_path):
+def test_words_that_too_many_ideas_have_are_reported_and_not_compared(tmp_path):
     store = varvite.open(tmp_path / "store")
     with store.experiment("s", create=True, level="fast") as session:
         session.append_records([run_of("keep", f"one two three four number{n}") for n in range(30)])
 
     ran = found(store, parameters={"most": 20})
 
-    assert table(ran, "hot_keys") == [{"word": "four", "ideas": 30}]
+    assert table(ran, "hot_keys") == [{"words": "four one three", "ideas": 30}]
     assert ran.receipt.results["idea_pairs"] == 0
     assert found(store, parameters={"most": 30}).receipt.results["hot_keys"] == 0
 

@@ -30,6 +30,7 @@ def _compare(run: Run) -> dict[str, Any]:
     ideas = run.make("idea_texts")
     run.put("idea_words", _words(run))
     run.make("idea_heads")
+    run.make("idea_keys")
     hot = run.make("hot_keys", "idea_hot_keys", {"most": run.parameters["most"]})
     run.report("pairs", 1, 3)
     pairs = run.make("idea_pairs") - ideas
@@ -66,6 +67,8 @@ JOB = Job(
     kind="experiment",
     wide=True,
     parameters={
-        "most": Parameter(200, "ideas of one rare word that are compared", 2, 10_000),
+        "most": Parameter(
+            200, "ideas with three rare words in common that are compared", 2, 10_000
+        ),
     },
 )
