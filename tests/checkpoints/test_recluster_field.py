@@ -15,7 +15,7 @@ from varvite.graph import payloads
 from varvite.graph.session import GRAPH
 from varvite.session.index import Index
 from varvite.session.rebuild import rebuild
-from varvite.testing import killing
+from varvite.testing import killing, mixed
 from varvite.testing.faulty import ReadSpy
 
 TOPICS = (
@@ -159,6 +159,18 @@ def test_every_node_that_waits_has_a_place_where_its_community_is(field, paramet
     ambiguous = {node for node, row in placed.items() if row["state"] == "ambiguous"}
     assert ambiguous
     assert all(placed[node]["bucket_id"] for node in ambiguous)
+
+
+def test_what_is_nearest_to_a_bucket_that_merges_goes_where_that_goes(field):
+    alone = {"stream": "nodes", "id": "alone", "node_kind": "variable", "content": "alone"}
+    waits = {"stream": "memberships", "id": "m", "node_id": "alone", "state": "ambiguous"}
+    near = {"bucket_ids": ["second"], "scores": [0.06], "methods": ["lexical"]}
+    mixed.append(field, "s", [alone, waits | near])
+
+    ran = run(field)
+
+    placed = {row["node_id"]: row for row in ran.answers.table("placements").to_pylist()}
+    assert (placed["alone"]["method"], placed["alone"]["bucket_id"]) == ("nearest", "first")
 
 
 def add_up(store):
@@ -328,6 +340,13 @@ def test_a_bucket_that_is_no_part_of_the_field_neither_merges_nor_splits():
     ended["c"] = Standing("c", "c", None, 0, "b")
     merged = deciding.merges([parts[0]], ended, {0: 9}, Limits(5, 0.6, 0.25, 50))
     assert merged == [Merge(parts[0], "b", left=True)]
+
+
+def test_a_community_that_another_bucket_has_more_of_is_no_part_to_split_off():
+    parts = [Part("a", 0, 10, 20, True), Part("a", 1, 10, 20, False), Part("b", 1, 11, 11, True)]
+    buckets = {name: Standing(name, name, None, 20, None) for name in "ab"}
+
+    assert deciding.splits(parts, buckets, [], Limits(5, 0.6, 0.25, 50)) == []
 
 
 def test_terms_tell_a_part_from_the_others_and_no_word_stands_in_two():

@@ -76,7 +76,7 @@ def test_communities_agree_with_buckets_and_a_reader_as_the_documentation_says(
 
     record_property("adjusted_rand", indexes)
     assert {name: round(value, 1) for name, value in indexes.items()} == {
-        "buckets": 0.2,
+        "buckets": 0.3,
         "reader": 0.3,
         "buckets and reader": 0.6,
     }

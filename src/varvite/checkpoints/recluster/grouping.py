@@ -60,19 +60,11 @@ def _method(asked: str) -> str:
 
 
 def _leiden(run: Run) -> None:
-    node, other, weight = _columns(run, "cluster_links", ("node", "other", "weight"))
-    parameters = run.parameters
-    _put(
-        run,
-        leiden.communities(
-            _count(run),
-            node,
-            other,
-            weight,
-            seed=parameters["seed"],
-            resolution=parameters["resolution"],
-        ),
-    )
+    links = leiden.Links(*_columns(run, "cluster_links", ("node", "other", "weight")))
+    count, given = _count(run), run.parameters
+    run.engine.drop("cluster_links")  # no later stage reads it, and Leiden needs the room
+    found = leiden.communities(count, links, seed=given["seed"], resolution=given["resolution"])
+    _put(run, found)
 
 
 def _components(run: Run) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from varvite.errors import InputError
 
 MODULE = "graspologic_native"
-TRIALS, ITERATIONS = 2, 2
+TRIALS, ITERATIONS = 1, 2
 _READ_LINKS = 1 << 16
 Numbers = npt.NDArray[np.int64]
 Link = tuple[str, str, float]
@@ -21,39 +21,14 @@ def there() -> bool:
     return find_spec(MODULE) is not None
 
 
-def communities(
-    count: int, nodes: Numbers, others: Numbers, weights: Numbers, *, seed: int, resolution: float
-) -> Numbers:
-    """A community for each of `count` nodes, named by the least of its numbers.
+class Links(Sequence[Link]):
+    """Links as Leiden takes them, made while they are read, once: then they are let go of.
 
-    The same links in the same order, seed and resolution give the same communities. A node
-    without a link is one of its own. Memory: about 150 bytes a link.
-
-    Raises:
-        InputError: the extra is not installed.
+    nodes, others, weights: of each link; nobody else should hold them.
     """
-    found = np.arange(count, dtype=np.int64)
-    if not len(nodes):
-        return found
-    if not there():
-        raise InputError("no Leiden here", hint="install the extra `communities`", path="method")
-    from graspologic_native import leiden
-
-    links = _Links(nodes, others, weights)
-    _, named = leiden(links, resolution=resolution, seed=seed, trials=TRIALS, iterations=ITERATIONS)
-    members = np.fromiter(map(int, named.keys()), np.int64, len(named))
-    labels = np.fromiter(named.values(), np.int64, len(named))
-    least = np.full(int(labels.max()) + 1, count, dtype=np.int64)
-    np.minimum.at(least, labels, members)
-    found[members] = least[labels]
-    return found
-
-
-class _Links(Sequence[Link]):
-    """Links as Leiden takes them, made when they are read: never all of them at once."""
 
     def __init__(self, nodes: Numbers, others: Numbers, weights: Numbers) -> None:
-        self._columns = nodes, others, weights
+        self._columns: tuple[Numbers, ...] = (nodes, others, weights)
 
     def __len__(self) -> int:
         return len(self._columns[0])
@@ -67,3 +42,29 @@ class _Links(Sequence[Link]):
             part = (column[start : start + _READ_LINKS].tolist() for column in self._columns)
             for node, other, weight in zip(*part, strict=True):
                 yield str(node), str(other), float(weight)
+        self._columns = (np.empty(0, np.int64),) * 3
+
+
+def communities(count: int, links: Links, *, seed: int, resolution: float) -> Numbers:
+    """A community for each of `count` nodes, named by the least of its numbers.
+
+    The same links in the same order, seed and resolution give the same communities. A node
+    without a link is one of its own. Memory: about 280 bytes a link.
+
+    Raises:
+        InputError: the extra is not installed.
+    """
+    found = np.arange(count, dtype=np.int64)
+    if not len(links):
+        return found
+    if not there():
+        raise InputError("no Leiden here", hint="install the extra `communities`", path="method")
+    from graspologic_native import leiden
+
+    _, named = leiden(links, resolution=resolution, seed=seed, trials=TRIALS, iterations=ITERATIONS)
+    members = np.fromiter(map(int, named.keys()), np.int64, len(named))
+    labels = np.fromiter(named.values(), np.int64, len(named))
+    least = np.full(int(labels.max()) + 1, count, dtype=np.int64)
+    np.minimum.at(least, labels, members)
+    found[members] = least[labels]
+    return found
