@@ -1,7 +1,8 @@
 """`python -m benchmarks [AREA ...]`: the table of ratios, and the same as JSON.
 
-Areas: append, step, opening, processes, compaction, querying, experiment. Seeded stores are kept
-in the folder for the next run; after a change of what is stored, run with --fresh.
+Areas: append, step, opening, processes, compaction, querying, experiment, contradictions.
+Seeded stores are kept in the folder for the next run; after a change of what is stored, run
+with --fresh.
 """
 
 import argparse
@@ -11,7 +12,16 @@ from collections.abc import Sequence
 from benchmarks import rows
 from benchmarks.seeding import Plan, default_folder, forget
 
-AREAS = ("append", "step", "opening", "processes", "compaction", "querying", "experiment")
+AREAS = (
+    "append",
+    "step",
+    "opening",
+    "processes",
+    "compaction",
+    "querying",
+    "experiment",
+    "contradictions",
+)
 
 
 def main(given: Sequence[str] | None = None) -> list[rows.Row]:

@@ -17,6 +17,7 @@ GROW: dict[str, Callable[[Store, str, int], None]] = {
     "graph": growing.graph,
     "experiment": growing.experiment,
     "revised": growing.revised,
+    "opposed": growing.opposed,
 }
 
 

@@ -33,6 +33,11 @@ ROWS = {
         "compact node records, times as fast",
         "compact a graph session, times as fast",
     ],
+    "contradictions": [
+        "contradiction join, all anew",
+        "contradiction join, after 1,000 records more",
+        "contradiction join, after 1,000 records more: the whole job",
+    ],
 }
 
 
@@ -86,7 +91,7 @@ def test_seeding_anew_leaves_what_another_run_has_copied(tmp_path):
 
 
 def test_all_areas_are_named():
-    assert {*ROWS, "querying"} == set(AREAS)
+    assert {*ROWS, "querying", "experiment"} == set(AREAS)
 
 
 def test_the_peers_that_need_no_installing_have_their_rows(benchmark, plan):

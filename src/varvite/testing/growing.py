@@ -20,6 +20,11 @@ RECORDS_PER_BATCH = 5_000
 RUN_STATUSES = ("keep", "discard", "crash", "checks_failed")
 RUN_WEIGHTS = (65, 28, 5, 2)
 REVISED_SHARE = 0.3
+CLAIMS_SHARE = 0.6
+"""Of the records of opposed claims; the others are edges between them."""
+SUBJECT_CLAIMS = 4
+EDGE_KINDS = ("supports", "opposes", "contradicts", "in_paper")
+EDGE_WEIGHTS = (5, 2, 1, 2)
 
 
 def graph(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
@@ -42,6 +47,14 @@ def revised(store: Store, session_id: str, records: int, *, seed: int = 1) -> No
     store.graph(session_id, create=True).close()
     with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (records of its own making, below what a graph session takes)
         for batch in batches(nodes(seed, records), RECORDS_PER_BATCH):
+            writer.append(batch)
+
+
+def opposed(store: Store, session_id: str, records: int, *, seed: int = 1) -> None:
+    """A graph session of claims about subjects, and of edges for and against them."""
+    store.graph(session_id, create=True).close()
+    with store._folder() as folder, Writer(folder, session_id, GRAPH, level="fast") as writer:  # noqa: SLF001  (records of its own making, below what a graph session takes)
+        for batch in batches(claims(seed, records), RECORDS_PER_BATCH):
             writer.append(batch)
 
 
@@ -79,3 +92,44 @@ def nodes(seed: int, count: int) -> Iterator[dict[str, Any]]:
             "projection": "none",
             "metadata": {"year": rng.randrange(1980, 2026)},
         }
+
+
+def claims(seed: int, count: int, *, after: int = 0) -> Iterator[dict[str, Any]]:
+    """Claims of which a subject has a few, for and against it, and edges between them.
+
+    after: records of such a session that are there already.
+    """
+    rng = Random(seed)  # noqa: S311  (samples, not secrets)
+    known = round(after * CLAIMS_SHARE)
+    subjects = max(1, round((after or count) * CLAIMS_SHARE) // SUBJECT_CLAIMS)
+    for number in range(after, after + count):
+        if known < 2 or rng.random() < CLAIMS_SHARE:  # noqa: PLR2004  (an edge has two ends)
+            said = {
+                "subject": f"subject {rng.randrange(subjects)}",
+                "polarity": rng.choice(("positive", "negative")),
+            }
+            yield {
+                "stream": "nodes",
+                "id": _claim(known),
+                "node_kind": "variable",
+                "variable_type": "claim",
+                "paper_key": f"paper:{known // 2}",
+                "content": words.sentence(rng),
+                "metadata": said,
+            }
+            known += 1
+        else:
+            src, dst = rng.sample(range(known), 2)
+            yield {
+                "stream": "edges",
+                "id": f"edge_{number:016x}",
+                "edge_kind": rng.choices(EDGE_KINDS, EDGE_WEIGHTS)[0],
+                "src": _claim(src),
+                "dst": _claim(dst),
+                "origin": "assessment",
+                "status": "active",
+            }
+
+
+def _claim(number: int) -> str:
+    return f"variable_{number * 0x9E3779B97F4A7C15 % 2**64:016x}"

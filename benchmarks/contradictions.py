@@ -1,0 +1,148 @@
+"""The contradictions job: its join against bare SQL on the same Parquet, a delta against all."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+
+import duckdb
+
+import varvite
+from benchmarks import seeding
+from benchmarks.measuring import Case, interleaved
+from benchmarks.rows import Row
+from benchmarks.seeding import SESSION, Plan
+from varvite.checkpoints.contradictions import JOB
+from varvite.checkpoints.run import Run
+from varvite.checkpoints.running import Ran
+from varvite.disk.files import Folder
+from varvite.engines.local import Local
+from varvite.graph.port import NoGaia
+from varvite.query.snapshot import Snapshot
+from varvite.segments import manifest
+from varvite.segments.scan import connect
+from varvite.store import Store, kind_of
+from varvite.testing import growing, mixed
+
+DELTA = 1_000
+AFTER = "contradiction join, after 1,000 records more"
+VALUES = {name: one.default for name, one in JOB.parameters.items()}
+_LATEST = (
+    "select l.* from read_parquet([{files}]) as l anti join (select prev_seq from "
+    "read_parquet([{files}]) where prev_seq is not null) as s on l.seq = s.prev_seq"
+)
+BARE = """
+create or replace table pairs as
+with e as (select * from edges where status <> 'retracted' and src <> dst),
+n as (
+    select id, seq, metadata ->> '$.polarity' = 'positive' as yes,
+        lower(trim(regexp_replace(metadata ->> '$.subject', '[\\s_-]+', ' ', 'g'))) as subject
+    from nodes
+)
+select least(src, dst) as left_id, greatest(src, dst) as right_id, 'edge' as reason, id as key, seq
+from e where edge_kind in ('opposes', 'contradicts')
+union all
+select least(f.src, a.src), greatest(f.src, a.src), 'disputed', f.dst, max(greatest(f.seq, a.seq))
+from e as f inner join e as a on f.dst = a.dst
+where f.edge_kind = 'supports' and a.edge_kind = 'opposes' and f.src <> a.src group by 1, 2, 3, 4
+union all
+select least(f.dst, a.dst), greatest(f.dst, a.dst), 'evidence', f.src, max(greatest(f.seq, a.seq))
+from e as f inner join e as a on f.src = a.src
+where f.edge_kind = 'supports' and a.edge_kind = 'opposes' and f.dst <> a.dst group by 1, 2, 3, 4
+union all
+select least(f.id, a.id), greatest(f.id, a.id), 'subject', f.subject, greatest(f.seq, a.seq)
+from n as f inner join n as a on f.subject = a.subject
+where f.yes and not a.yes
+"""
+"""The same pairs as one would ask for them by hand: no caps, no order, nothing to go on from."""
+
+
+def rows(plan: Plan) -> Iterator[Row]:
+    for records in plan.sizes:
+        with seeding.copied(plan, "opposed", records, compacted=True) as path, ExitStack() as held:
+            store = varvite.open(path)
+            folder = held.enter_context(store._folder())
+            yield _against_bare(plan, folder, records, held)
+            yield from _after_a_delta(plan, store, folder, records)
+
+
+def _against_bare(plan: Plan, folder: Folder, records: int, held: ExitStack) -> Row:
+    bare = held.enter_context(closing(duckdb.connect()))
+    for stream in ("edges", "nodes"):
+        files = ", ".join(f"'{file}'" for file in _files(folder, stream))
+        bare.execute(f"create view {stream} as {_LATEST.format(files=files)}")
+    found: list[dict[str, Any]] = []
+    cases = [
+        Case("ours", lambda one: found.append(_find(one, records)), lambda: _engine(folder)),
+        Case("bare", lambda _: bare.execute(BARE)),
+    ]
+    spent = interleaved(cases, plan.rounds_few, warm_up=1)
+    ((count,),) = bare.sql("select count(*) from pairs").fetchall()
+    assert {one["pairs"] for one in found} == {count}, (found, count)
+    return Row(
+        "contradiction join, all anew",
+        records,
+        spent["ours"],
+        "bare SQL on the same Parquet",
+        spent["bare"],
+        2,
+        facts={"pairs": count},
+    )
+
+
+def _after_a_delta(plan: Plan, store: Store, folder: Folder, records: int) -> Iterator[Row]:
+    before = _run(store)
+    delta = list(growing.claims(2, min(DELTA, records // 10), after=records))
+    cursor = mixed.append(store, SESSION, delta)
+    found: list[dict[str, Any]] = []
+    cases = [
+        Case(
+            "delta",
+            lambda one: found.append(_find(one, cursor, before)),
+            lambda: _engine(folder),
+        ),
+        Case("all", lambda one: found.append(_find(one, cursor)), lambda: _engine(folder)),
+    ]
+    spent = interleaved(cases, plan.rounds_few, warm_up=1)
+    assert len({one["pairs"] for one in found}) == 1, found
+    facts = {"keys": max(one["touched"] for one in found)}
+    yield Row(AFTER, records, spent["delta"], "all anew", spent["all"], 0.4, facts=facts)
+    whole = [Case("delta", lambda _: _run(store)), Case("all", lambda _: _run(store, mode="full"))]
+    spent = interleaved(whole, 1, warm_up=0)
+    yield Row(f"{AFTER}: the whole job", records, spent["delta"], "all anew", spent["all"])
+
+
+def _run(store: Store, **parameters: str) -> Ran:
+    (ran,) = store.checkpoint(JOB.name, SESSION, parameters=parameters)
+    return ran
+
+
+def _engine(folder: Folder) -> Local:
+    """Over segments that are taken as they are: what is measured is the join."""
+    return Local(Snapshot(folder, sessions=[SESSION], connection=connect, verify=_taken))
+
+
+def _taken(_store: Folder, _segments: Any) -> None:
+    """Verify nothing."""
+
+
+def _find(engine: Local, cursor: int, before: Ran | None = None) -> dict[str, Any]:
+    with closing(engine):
+        run = Run(
+            engine._snapshot._store,
+            engine,
+            parameters=VALUES,
+            sessions={},
+            cursors={SESSION: cursor},
+            scratch="",
+            gaia=NoGaia(),
+            kind_of=kind_of,
+            earlier=lambda: before.answers if before else None,
+            deadline=None,
+            progress=lambda *_: None,
+        )
+        return dict(JOB.stages[0].do(run) or {})
+
+
+def _files(folder: Folder, stream: str) -> list[str]:
+    segments = manifest.load(folder).segments
+    return [manifest.path_of(folder, one) for one in segments if one.stream == stream]
