@@ -239,3 +239,21 @@ def test_stopped_at_any_report_it_comes_to_the_same(empty, report, monkeypatch):
 
     assert tables(ran) == whole
     assert ran.state == ("ran" if report <= 3 else "resumed")
+
+
+def test_what_changed_between_two_runs_is_found_at_the_keys_it_left(empty):
+    """A retraction, a subject left, a side changed, and a candidate that was rejected."""
+    topics = list(planted.topics(5, 45))
+    mixed.append(empty, "s", [one for topic in topics for one in topic.records])
+    first = run(empty)
+    mixed.append(empty, "s", [subject("moved", "positive"), subject("stays", "negative")])
+    before = run(empty)
+    changes = [one for topic in topics for one in topic.changes]
+    mixed.append(empty, "s", [*changes, subject("moved", "positive", of="another")])
+
+    after = run(empty)
+
+    assert after.receipt.results["mode"] == "incremental"
+    assert pairs(before) == pairs(first) | {("moved", "stays")}
+    assert pairs(after) == {one for topic in topics for one in topic.pairs}
+    assert tables(after) == tables(run(empty, mode="full"))

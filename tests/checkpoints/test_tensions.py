@@ -9,9 +9,10 @@ import pytest
 import varvite
 from varvite.adapters.growth import GrowthLog
 from varvite.checkpoints import contradictions
-from varvite.errors import SessionStatusError
-from varvite.graph import payloads
+from varvite.errors import InputError, SessionStatusError
+from varvite.graph import payloads, upkeep
 from varvite.samples import tensions as planted
+from varvite.session.kind import Now
 from varvite.testing import mixed
 from varvite.testing.opposed import edge, new, rows, run, tables
 
@@ -231,3 +232,24 @@ def test_more_tensions_than_an_act_takes_are_handed_in_as_several(empty, monkeyp
 
     assert ran.applied == {"committed": 3}
     assert len(opened(empty)) == 5
+
+
+GOOD = {"content": "settle it", "target_kind": "node", "target_id": "a"}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"obligations": "all"},
+        {"obligations": [GOOD] * 501},
+        {"obligations": [{"content": "settle it"}]},
+        {"obligations": [GOOD | {"content": 1}]},
+        {"obligations": [GOOD | {"status": "closed"}]},
+    ],
+)
+def test_what_is_no_obligation_is_refused(payload):
+    now = Now("s", {}, 0, lambda _table, _key: None)
+
+    with pytest.raises(InputError):
+        upkeep.oblige(payload, now)
