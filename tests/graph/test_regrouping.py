@@ -302,3 +302,27 @@ def test_a_paused_session_takes_an_act_when_it_is_resumed(session):
 
     session._writer.take_in()
     assert Bucket.read(session.look, "size").label == "Late"
+
+
+def test_what_is_learned_of_a_node_left_in_a_merged_bucket_brings_the_bucket_back_nowhere(
+    graphs, session
+):
+    text = "quantum well of finite width with disorder"
+    factor = {
+        "id": "f",
+        "premises": [{"id": "x", "content": text}],
+        "conclusion": {"id": "y", "content": "y"},
+    }
+    chains = [{"source_package": "paper:9", "factors": [factor]}]
+    answer = json.dumps({"code": 0, "data": {"evidence_chains": chains}})
+    session.submit([payloads.Payload(answer, "chain")])
+    act(session, "merge_bucket", bucket_id="width", into="size")
+    before = graphs.latest("buckets")["width"]
+
+    hit = {"id": "x", "content": text, "variable_type": "question", "paper": {"id": "p2"}}
+    session.submit([payloads.from_hits([hit], file="later")])
+
+    width = graphs.latest("buckets")["width"]
+    assert width["questions"] == before["questions"] + 1
+    assert (width["signature"]["features"], width["coverage_status"]) == ([], "out_of_scope")
+    holds(graphs, session)
