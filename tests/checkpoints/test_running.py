@@ -122,6 +122,19 @@ def test_as_of_a_cursor_it_reads_no_further(store):
     assert ran.answers.table("kinds").to_pylist() == expected(store, as_of={"s": before})
 
 
+def test_what_is_refused_at_its_first_stage_leaves_no_run_to_go_on_with(store):
+    with store.graph("s") as session:
+        nodes = [{"stream": "nodes", "id": f"x{n}", "node_kind": "package"} for n in range(2)]
+        cursor = session._writer.append(nodes).cursor
+    inside = cursor - 1
+
+    with pytest.raises(InputError, match="no cursor"):
+        toy(store, "s", as_of=inside)
+
+    assert os.listdir(f"{store.path}/s/checkpoints") == []
+    assert toy(store, "s").receipt.cursor == cursor
+
+
 def test_statements_that_changed_since_make_a_run_anew(store, monkeypatch):
     from varvite.query import statements
 

@@ -6,6 +6,7 @@ cursors, and comes to the same tables.
 """
 
 import resource
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
@@ -23,7 +24,7 @@ from varvite.clock import now
 from varvite.disk.files import Folder, storing
 from varvite.disk.lock import Lock
 from varvite.engines.local import Local
-from varvite.errors import InputError
+from varvite.errors import InputError, StoppedError, VarviteError
 from varvite.graph.port import GaiaPort, NoGaia
 from varvite.query import catalog, receipts
 from varvite.query.catalog import SessionAt
@@ -221,6 +222,10 @@ class _Run:
             lock = Lock.acquire(folder, LOCK, what=f"the checkpoint {at.name}")
             try:
                 state = self._locked(folder)
+            except VarviteError as error:
+                if not (self._receipt.stages or isinstance(error, StoppedError)):
+                    shutil.rmtree(path, ignore_errors=True)  # nothing to go on with
+                raise
             finally:
                 lock.release()
         return Ran(state, path, self._receipt)
