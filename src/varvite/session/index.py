@@ -236,7 +236,7 @@ def _options() -> Any:
     options.set_max_log_file_size(1 << 20)
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
-    options.set_max_open_files(64)
+    options.set_max_open_files(-1)  # a table opened later than the index reads its whole filter
     options.set_skip_stats_update_on_db_open(True)
     options.set_compaction_style(DBCompactionStyle.universal())
     options.set_block_based_table_factory(_tables())
