@@ -27,44 +27,48 @@ with counted as (
     select
         *,
         kept and metric is not null and isfinite(metric) as wins,
-        case direction when 'maximize' then -metric else metric end as cost
+        case direction when 'maximize' then -metric else metric end as cost,
+        struct_pack(id, seq, ordinal, run_logged, metric, status) as run
     from runs
     where counts
 ),
 
-ranked as (
+found as (
     select
-        *,
-        row_number() over (partition by session_uid, segment order by seq) as place,
-        row_number() over (
-            partition by session_uid, segment order by wins desc, cost, seq
-        ) as rank,
-        row_number() over (
-            partition by session_uid, segment order by wins desc, seq
-        ) as valid_place
+        any_value(session_id) as session_id,
+        session_uid,
+        segment,
+        any_value(metric_name) as metric_name,
+        any_value(metric_unit) as metric_unit,
+        any_value(direction) as direction,
+        count(*) as runs,
+        count(*) filter (where kept) as kept,
+        arg_min(run, struct_pack(cost, seq)) filter (where wins) as best,
+        arg_min(run, seq) as baseline,
+        arg_min(run, seq) filter (where wins) as valid
     from counted
+    group by session_uid, segment
 )
 
 select
-    any_value(session_id) as session_id,
+    session_id,
     session_uid,
     segment,
-    any_value(metric_name) as metric_name,
-    any_value(metric_unit) as metric_unit,
-    any_value(direction) as direction,
-    count(*) as runs,
-    count(*) filter (where kept) as kept,
-    any_value(id) filter (where rank = 1 and wins) as best_id,
-    any_value(seq) filter (where rank = 1 and wins) as best_seq,
-    any_value(ordinal) filter (where rank = 1 and wins) as best_ordinal,
-    any_value(run_logged) filter (where rank = 1 and wins) as best_run_logged,
-    any_value(metric) filter (where rank = 1 and wins) as best_metric,
-    any_value(id) filter (where place = 1) as baseline_id,
-    any_value(ordinal) filter (where place = 1) as baseline_ordinal,
-    any_value(metric) filter (where place = 1) as baseline_metric,
-    any_value(status) filter (where place = 1) as baseline_status,
-    any_value(id) filter (where valid_place = 1 and wins) as baseline_valid_id,
-    any_value(ordinal) filter (where valid_place = 1 and wins) as baseline_valid_ordinal,
-    any_value(metric) filter (where valid_place = 1 and wins) as baseline_valid_metric
-from ranked
-group by session_uid, segment
+    metric_name,
+    metric_unit,
+    direction,
+    runs,
+    kept,
+    best.id as best_id,
+    best.seq as best_seq,
+    best.ordinal as best_ordinal,
+    best.run_logged as best_run_logged,
+    best.metric as best_metric,
+    baseline.id as baseline_id,
+    baseline.ordinal as baseline_ordinal,
+    baseline.metric as baseline_metric,
+    baseline.status as baseline_status,
+    valid.id as baseline_valid_id,
+    valid.ordinal as baseline_valid_ordinal,
+    valid.metric as baseline_valid_metric
+from found

@@ -36,29 +36,30 @@ with read as (
     where counts
 ),
 
-middles as (
+centres as (
     select
-        *,
-        first(metric) over (partition by session_uid, segment order by seq) as baseline,
-        median(case when metric > 0 then metric end) over (
-            partition by session_uid, segment
-        ) as middle
+        session_uid,
+        segment,
+        arg_min(metric, seq) as baseline,
+        median(metric) filter (where metric > 0) as middle
     from read
+    group by session_uid, segment
 ),
 
 spreads as (
     select
-        session_uid,
-        segment,
-        any_value(baseline) as baseline,
-        count(*) filter (where metric > 0) as values,
-        median(abs(metric - middle)) filter (where metric > 0) as spread,
-        case any_value(direction)
-            when 'maximize' then max(metric) filter (where metric > 0 and keeps)
-            else min(metric) filter (where metric > 0 and keeps)
+        r.session_uid,
+        r.segment,
+        any_value(c.baseline) as baseline,
+        count(*) filter (where r.metric > 0) as values,
+        median(abs(r.metric - c.middle)) filter (where r.metric > 0) as spread,
+        case any_value(r.direction)
+            when 'maximize' then max(r.metric) filter (where r.metric > 0 and r.keeps)
+            else min(r.metric) filter (where r.metric > 0 and r.keeps)
         end as best
-    from middles
-    group by session_uid, segment
+    from read as r
+    inner join centres as c on r.session_uid = c.session_uid and r.segment = c.segment
+    group by r.session_uid, r.segment
 )
 
 select
