@@ -1,5 +1,7 @@
 -- Every variable as a component of its own.
 --
+-- One row a variable.
+--
 -- columns:  node     bigint   not null
 --           label    bigint   not null  the least number known in its component
 --           changed  boolean  not null

@@ -1,5 +1,7 @@
 -- The buckets as they stand.
 --
+-- Reads every bucket; cost grows with the buckets ever written.
+--
 -- columns:  bucket_id    varchar  not null
 --           label        varchar  not null
 --           role         varchar  null

@@ -22,7 +22,10 @@ def fresh(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def layered(tmp_path_factory):
-    """The mixed store in several segments a stream, and some of it in the journals. To be read."""
+    """The mixed store in several segments a stream, and some of it in the journals, with a job's receipt.
+
+    To be read alone.
+    """
     store = varvite.open(tmp_path_factory.mktemp("layered"))
     mixed.fill(store)
     store.compact()
@@ -31,6 +34,7 @@ def layered(tmp_path_factory):
         mixed.append(store, "odd", [node, {"stream": "weather", "turn": turn}])
         if turn < 2:
             store.compact()
+    store.checkpoint("promote-all", "search")
     return store
 
 
