@@ -1,3 +1,5 @@
+from contextlib import contextmanager
+
 import pytest
 
 from varvite import checkpoints
@@ -7,12 +9,18 @@ from varvite.bench.running import Plan
 SIZES = (300, 3_000)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def small():
+@contextmanager
+def smaller():
     """A history of few buckets, and no checkpoint but what a test brings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoints, "jobs", dict)
         patch.setattr(seeding, "BUCKETS", 5)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small():
+    with smaller():
         yield
 
 
@@ -24,7 +32,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def measured(folder):
-    return running.run(Plan(folder, SIZES, rounds=1, keep=True))
+    with smaller():
+        return running.run(Plan(folder, SIZES, rounds=1, keep=True))
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ def _toy():
     toy_job.install()
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def statements_run():
-    """Every statement that a job runs in this process is held against its header."""
+    """Every statement that a job runs in these tests is held against its header."""
     run = set()
     ask, make = Local.ask, Local.make
 
