@@ -35,7 +35,7 @@ def test_every_code_of_the_gate_is_documented(text):
 
 
 def test_every_trigger_is_documented(text):
-    named = [focus.COVERAGE, focus.CONTROVERSY, focus.OVERDUE, focus.STRONG]
+    named = [focus.COVERAGE, focus.CONTROVERSY, focus.OVERDUE, focus.STRONG, focus.MERGED]
 
     assert [row[0] for row in rows(text, "trigger")] == named
 

@@ -14,7 +14,7 @@ from varvite.bench.machine import Machine, machine
 from varvite.bench.operations import Operation
 from varvite.bench.seeding import Progress
 from varvite.clock import now
-from varvite.disk.files import Files, Folder
+from varvite.disk.files import Files, Folder, remove_all
 from varvite.disk.lock import Lock
 
 SEEDS, WORK = "seeds", "work"
@@ -109,7 +109,7 @@ def _copies(
     """A copy of each size's store, which may be changed; what a killed run left goes first."""
     seeds, work = os.path.join(folder, SEEDS), os.path.join(folder, WORK)
     with _alone(folder):
-        shutil.rmtree(work, ignore_errors=True)
+        remove_all(work)
         os.mkdir(work)
         try:
             copies = {size: os.path.join(work, str(size)) for size in sizes}

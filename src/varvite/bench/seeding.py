@@ -13,6 +13,7 @@ from itertools import islice
 from random import Random
 from typing import TypeVar
 
+from varvite.disk.files import remove_all
 from varvite.samples import search, words
 from varvite.store import Store
 
@@ -55,7 +56,7 @@ def seeded(folder: str, records: int, *, progress: Progress | None = None) -> st
     path = os.path.join(folder, f"{version('varvite')}-{SEED}-{records}")
     if not os.path.isdir(path):
         unfinished = f"{path}.tmp"
-        shutil.rmtree(unfinished, ignore_errors=True)
+        remove_all(unfinished)
         grow(Store(unfinished), SESSION, records, progress=progress)
         os.rename(unfinished, path)
     return path

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from varvite.checkpoints.job import Job
-from varvite.disk.files import Folder, is_folder
+from varvite.disk.files import Folder, is_folder, remove_all
 from varvite.query import receipts, statements
 from varvite.query.receipts import Receipt
 from varvite.segments.manifest import LAKE, ensured
@@ -104,7 +103,7 @@ def cleared(folder: Folder, *, keep: set[str]) -> None:
         if name in keep:
             continue
         if is_folder(folder.stat(name)):
-            shutil.rmtree(folder.where(name), ignore_errors=True)
+            remove_all(folder.where(name))
         else:
             folder.remove(name)
 
@@ -112,6 +111,6 @@ def cleared(folder: Folder, *, keep: set[str]) -> None:
 def scratch(folder: Folder) -> str:
     """A new empty folder of the run's own; its path."""
     path = folder.where(SCRATCH)
-    shutil.rmtree(path, ignore_errors=True)
+    remove_all(path)
     os.mkdir(path, 0o700)
     return path

@@ -6,7 +6,6 @@ cursors, and comes to the same tables.
 """
 
 import resource
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
@@ -21,7 +20,7 @@ from varvite.checkpoints.parameters import taken
 from varvite.checkpoints.run import Progress, Run
 from varvite.checkpoints.tables import Answers
 from varvite.clock import now
-from varvite.disk.files import Folder, storing
+from varvite.disk.files import Folder, remove_all, storing
 from varvite.disk.lock import Lock
 from varvite.engines.local import Local
 from varvite.errors import InputError, StoppedError, VarviteError
@@ -224,7 +223,7 @@ class _Run:
                 state = self._locked(folder)
             except VarviteError as error:
                 if not (self._receipt.stages or isinstance(error, StoppedError)):
-                    shutil.rmtree(path, ignore_errors=True)  # nothing to go on with
+                    remove_all(path)  # nothing to go on with
                 raise
             finally:
                 lock.release()

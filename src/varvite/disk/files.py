@@ -7,6 +7,7 @@ from the descriptor of an open directory, and symbolic links are not followed.
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -255,6 +256,12 @@ def read_all(files: Files, fd: int, offset: int = 0) -> bytes:
         parts.append(part)
         offset += len(part)
     return b"".join(parts)
+
+
+def remove_all(path: str) -> None:
+    """Remove a folder with all that is in it, where it is there."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(path)
 
 
 def is_folder(status: os.stat_result | None) -> bool:
