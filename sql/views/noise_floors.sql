@@ -1,7 +1,8 @@
 -- How widely the metric of each segment varies where nothing was changed.
 --
--- One pass over `measured_runs`. Taken from runs that measured the same code, pooled over
--- all codes; where there are none, from the replicates of single runs.
+-- One pass over `measured_runs`; sums go in one order, so that the last digit stays. Taken from
+-- runs that measured the same code, pooled over all codes; where there are none, from the
+-- replicates of single runs.
 --
 -- columns:  session_id    varchar  not null  the session's name
 --           session_uid   varchar  not null  its identity
@@ -17,7 +18,7 @@ with grouped as (
         segment,
         'runs' as taken_from,
         count(*) - 1 as degrees,
-        var_samp(metric) * (count(*) - 1) as squares
+        list_var_samp(list(metric order by seq)) * (count(*) - 1) as squares
     from measured_runs
     where code is not null
     group by session_uid, segment, code
@@ -43,7 +44,7 @@ pooled as (
         session_uid,
         segment,
         taken_from,
-        sqrt(sum(squares) / sum(degrees)) as width,
+        sqrt(list_sum(list(squares order by squares)) / sum(degrees)) as width,
         sum(degrees)::bigint as degrees,
         count(*) as groups
     from grouped
