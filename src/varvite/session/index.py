@@ -27,6 +27,8 @@ WRITE_BUFFER_BYTES = 4 << 20
 CACHE_BYTES = 32 << 20
 FILTER_BITS = 10
 """A key of Bloom filter: an absent key costs a table in a hundred a read."""
+TABLE_BYTES = 1 << 40
+"""More than any: a merge ends in one table, since each costs reads to open and to ask."""
 _DISK_FAULTS = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -239,6 +241,7 @@ def _options() -> Any:
     options.set_max_open_files(-1)  # a table opened later than the index reads its whole filter
     options.set_skip_stats_update_on_db_open(True)
     options.set_compaction_style(DBCompactionStyle.universal())
+    options.set_target_file_size_base(TABLE_BYTES)
     options.set_block_based_table_factory(_tables())
     return options
 
