@@ -33,26 +33,8 @@ from varvite.session.reader import Reader
 from varvite.store import GIT_ATTRIBUTES
 from varvite.testing import notes
 from varvite.testing.faulty import Crash, Fail, Faulty, Kill, ReadSpy
-from varvite.testing.memory import memory_path
 from varvite.testing.notes import note
 from varvite.testing.power import Recorder
-
-
-@pytest.fixture
-def tmp_path():
-    with memory_path() as path:
-        yield path
-
-
-@pytest.fixture
-def store(tmp_path):
-    with notes.store(tmp_path / "store") as folder:
-        yield folder
-
-
-@pytest.fixture
-def session(store, tmp_path):
-    return tmp_path / "store" / notes.SESSION
 
 
 @pytest.fixture
