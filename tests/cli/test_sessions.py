@@ -38,6 +38,20 @@ def test_a_damaged_session_is_listed_with_its_error_beside_the_others(searched, 
     ]
 
 
+def test_a_session_without_its_journal_is_listed_with_its_error_beside_the_others(
+    searched, experimented
+):
+    (searched.store / "e" / "events.ndjson").unlink()
+
+    rows = searched.json("sessions")
+
+    assert [(row["id"], (row["error"] or {}).get("code")) for row in rows] == [
+        ("e", "not_a_session"),
+        ("s", None),
+    ]
+    assert rows[0]["error"]["hint"] == "`varvite verify` shows what is there"
+
+
 def test_folders_that_are_no_sessions_are_passed_over(searched):
     (searched.store / "notes").mkdir()
     (searched.store / "_trash").mkdir()

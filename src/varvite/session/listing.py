@@ -5,7 +5,7 @@ from typing import Any
 
 from varvite import ids
 from varvite.disk.files import Folder, is_folder
-from varvite.errors import NotASessionError, VarviteError
+from varvite.errors import VarviteError
 from varvite.session import identity as identities
 from varvite.session.identity import Identity
 from varvite.session.reader import Reader
@@ -41,8 +41,6 @@ def row(store: Folder, session_id: str) -> dict[str, Any]:
 def _row(store: Folder, name: str) -> dict[str, Any]:
     try:
         return row(store, name)
-    except NotASessionError:
-        raise
     except VarviteError as error:
         return {"session_id": name, "error": error.as_dict()}
 

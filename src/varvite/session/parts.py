@@ -120,7 +120,11 @@ def _active_is_a_file(session: Folder) -> Iterator[None]:
         except OSError as error:
             if error.errno not in ABSENT:
                 raise
-            raise NotASessionError(f"{where} is missing, or no file", file=where) from None
+            raise NotASessionError(
+                f"{where} is missing, or no file",
+                hint="`varvite verify` shows what is there",
+                file=where,
+            ) from None
 
 
 def read_header(session: Folder, fd: int) -> Header:
