@@ -151,3 +151,38 @@ def test_a_step_reads_no_file_and_syncs_nothing_more_as_the_session_grows(graphs
     counted = ("opens", "reads", "bytes_read", "syncs")
     assert [large[name] for name in counted] == [0, 0, 0, 0]
     assert small["bytes_read"] == 0
+
+
+def test_responses_that_make_too_many_records_together_go_in_smaller_batches(
+    graphs, make, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(sessions, "BATCH_RECORDS_MAX", 20)
+    file = tmp_path / "three.ndjson"
+    found = [make.search(*(make.variable(f"gcn_{a}{n}") for n in range(4))) for a in "abc"]
+    file.write_text("".join(json.dumps(one) + "\n" for one in found))
+
+    with graphs.new() as session:
+        receipts = list(session.submit_file(str(file)))
+
+    assert [(receipt.counts["responses"], receipt.new) for receipt in receipts] == [
+        (1, 4), (1, 4), (1, 4),
+    ]  # fmt: skip
+
+
+def test_a_response_that_is_too_large_alone_is_refused_with_its_place(
+    graphs, make, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(sessions, "BATCH_RECORDS_MAX", 20)
+    file = tmp_path / "two.ndjson"
+    found = [make.search(*(make.variable(f"gcn_{n}") for n in range(count))) for count in (2, 40)]
+    lines = [json.dumps(one) + "\n" for one in found]
+    file.write_text("".join(lines))
+
+    with graphs.new() as session:
+        with pytest.raises(LimitError) as caught:
+            list(session.submit_file(str(file)))
+
+        assert session.status()["new"] == 2
+    place = {name: caught.value.data[name] for name in ("file", "line", "offset")}
+    assert place == {"file": "two.ndjson", "line": 2, "offset": len(lines[0])}
+    assert caught.value.message.startswith("two.ndjson:2: the payloads make a batch of ")

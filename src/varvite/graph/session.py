@@ -250,9 +250,24 @@ class GraphSession(Work):
 
         Raises:
             MalformedInputError: .file .line .offset; the batches before it are committed.
+            LimitError: one response alone is too large; .file .line .offset.
         """
         for batch in _batches(payloads.in_file(file), responses_per_batch):
-            yield self.submit(batch, query=query)
+            yield from self._submit_parts(batch, query)
+
+    def _submit_parts(self, batch: list[Payload], query: str | None) -> Iterator[SubmitReceipt]:
+        """Submit a batch, and in halves one that makes more records than a batch may have."""
+        try:
+            receipt = self.submit(batch, query=query)
+        except LimitError as error:
+            half = len(batch) // 2
+            if not half:
+                raise _placed(error, batch[0]) from None
+        else:
+            yield receipt
+            return
+        for part in (batch[:half], batch[half:]):
+            yield from self._submit_parts(part, query)
 
     def _append(self, records: list[dict[str, Any]], key: str | None, cursor: int) -> Any:
         try:
@@ -277,6 +292,15 @@ def _refuse_size(records: list[dict[str, Any]]) -> None:
             path="[]",
             limit=BATCH_RECORDS_MAX,
         )
+
+
+def _placed(error: LimitError, payload: Payload) -> LimitError:
+    where = {"file": payload.file, "line": payload.line, "offset": payload.offset}
+    return LimitError(
+        f"{payload.place()}: {error.message}",
+        hint="one response is too large: ask for fewer hits in a call, or for shorter ones",
+        **error.data | where,
+    )
 
 
 def _batches(given: Iterable[Payload], responses: int) -> Iterator[list[Payload]]:
