@@ -128,8 +128,9 @@ def test_a_claim_goes_alone_or_with_its_chains(graphs, session, gaia):
 
 def test_the_first_ref_of_a_node_stays(graphs, session, gaia):
     claim = node_id(graphs, "gcn_2")
-    session.accept([claim, node_id(graphs, "7", "paper")])
+    session.accept([claim])
     session.project()
+    session.accept([node_id(graphs, "7", "paper")])
     session.accept([node_id(graphs, "gcn_9")], chains=True)
     session.project()
 
@@ -216,6 +217,48 @@ def test_a_relation_between_claims_of_a_paper_follows_it_into_gaia(graphs, sessi
     (candidate,) = graphs.latest("candidates")
     assert drained.failed == 0
     assert gaia.made[candidate].claims == ("lkm:source-7::gcn_1", "lkm:source-7::gcn_2")
+
+
+@pytest.fixture
+def packet(session, make):
+    """One of two claims that a paper has, and one that it has not."""
+    own = session.open_bucket("Scaling")
+    session.submit([make.hits("gcn_1", "gcn_2", "gcn_8", buckets=[own], file="named")])
+    (packet,) = session.packets()
+    return packet
+
+
+def test_a_cited_claim_whose_paper_is_planned_comes_with_the_paper_alone(
+    graphs, session, gaia, make, packet
+):
+    session.accept([node_id(graphs, "7", "paper")])
+    session.assess(packet, [make.relation("gcn_1", "gcn_2"), make.relation("gcn_1", "gcn_8")])
+    drained = session.project()
+
+    related = {gaia.made[one].claims for one in graphs.latest("candidates")}
+    other = node_id(graphs, "gcn_8")
+    assert (drained.failed, drained.left) == (0, 0)
+    assert gaia.shards == {"s-1": {other}}
+    assert related == {
+        ("lkm:source-7::gcn_1", "lkm:source-7::gcn_2"),
+        ("lkm:source-7::gcn_1", f"field:s-1::{other}"),
+    }
+
+
+def test_a_cited_claim_whose_paper_gaia_refuses_goes_into_a_shard(
+    graphs, session, gaia, make, packet
+):
+    own = node_id(graphs, "7", "paper")
+    gaia.failures[f"paper {own}"] = Failure("payload_refused", "no graph")
+    session.accept([own])
+    session.assess(packet, [make.relation("gcn_1", "gcn_2")])
+    drained = session.project()
+
+    claims = [node_id(graphs, name) for name in ("gcn_1", "gcn_2")]
+    (candidate,) = graphs.latest("candidates")
+    assert (drained.applied, drained.codes) == (2, {"payload_refused": 1})
+    assert gaia.shards == {"s-1": set(claims)}
+    assert gaia.made[candidate].claims == tuple(f"field:s-1::{one}" for one in claims)
 
 
 def test_the_raw_response_is_found_from_a_sighting(graphs, make):

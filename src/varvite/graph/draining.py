@@ -29,14 +29,15 @@ from varvite.session.kind import Read
 
 LIMIT_MAX = 256
 _ORDER = (
-    "add_package",
     "materialise",
+    "add_package",
     "obligation",
     "focus_set",
     "candidate",
     "promotion",
     "demotion",
 )
+"""What comes whole goes first: a shard takes only the claims that nothing else has brought."""
 _T = TypeVar("_T")
 Item = tuple[str, Record]
 
@@ -132,8 +133,8 @@ class _Work:
 
     def do(self, kind: str, items: list[Item]) -> None:
         doing: dict[str, Callable[[list[Item]], None]] = {
-            "add_package": self._packages,
             "materialise": self._sources,
+            "add_package": self._packages,
             "obligation": self._obligations,
             "focus_set": self._focuses,
             "candidate": self._candidates,
@@ -161,8 +162,9 @@ class _Work:
 
     def _packages(self, items: list[Item]) -> None:
         for projection_id, found in items:
-            payload = found["payload"]
-            nodes = self._session.nodes(payload["node_ids"])
+            payload, read = found["payload"], self._session.look
+            wanted = [one for one in payload["node_ids"] if outbox.package_ref(read, one) is None]
+            nodes = self._session.nodes(wanted)
             shard = f"{self._session.id}-{payload['shard']}"
             sources = [_source(self._session.id, node) for node in nodes]
             outcomes = self._ask(lambda: self._port.add_source_shard(shard, sources))  # noqa: B023
