@@ -105,6 +105,14 @@ def test_calls_are_added_leased_failed_and_tried_again(worked):
     assert worked.refused(2, "graph", "frontier", "lease", "s")["code"] == "invalid_input"
 
 
+@pytest.mark.parametrize(("request_", "message"), [("[1]", "not an object"), ("{", "Expecting")])
+def test_a_request_that_is_no_object_is_bad_input(worked, request_, message):
+    error = worked.refused(2, "graph", "frontier", "add", "s", "more", "--request", request_)
+
+    assert (error["code"], error["file"]) == ("malformed_input", "--request")
+    assert message in error["message"]
+
+
 def test_without_gaia_everything_waits_and_the_gate_says_why(worked):
     (own,) = assess(worked, answer("gcn_0", "gcn_1"))["candidates"]
     node = worked.json("sql", "select id from nodes where source_key like '%gcn_2'")[0]["id"]

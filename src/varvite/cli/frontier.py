@@ -50,7 +50,8 @@ def add(
     wait_s: float,
 ) -> None:
     """Add a call; the same one again adds nothing."""
-    asked = {"text": text} | (json_option(request) or {})
+    more = {} if request is None else json_option("--request", request)
+    asked = {"text": text} | more
     with writing(settings, session_id, wait_s) as session:
         own = session.frontier.add(asked, item_kind=item_kind, priority=priority)
         row = {"session_id": session_id, "cursor": session.cursor, "id": own}

@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from varvite.cli.answer import Answer, show
+from varvite.cli.opened import json_option
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
-from varvite.errors import MalformedInputError
 
 _STATUSES = ("keep", "discard", "crash", "checks_failed", "errored", "pending", "confirm")
 
@@ -57,7 +57,7 @@ def log(
     wait_s: float,
 ) -> None:
     """Log what was measured: a keep commits the scope's files, the others take them back."""
-    told = _asi(asi) if asi else None
+    told = json_option("--asi", asi) if asi else None
     with settings.open().experiment(session_id, wait_s=wait_s) as session:
         note_recovered(settings, session.recovered)
         done = session.log(status, description=description, metric=metric, asi=told)
@@ -72,12 +72,3 @@ def brief(settings: Settings, *, session_id: str, wait_s: float) -> None:
     """All that goes on depends on, and the last 50 runs; for an agent that lost its context."""
     with settings.open().experiment(session_id, wait_s=wait_s) as session:
         show(settings, Answer.one(session.brief()))
-
-
-def _asi(text: str) -> dict[str, Any]:
-    from varvite.disk import strict_json
-
-    value = strict_json.loads(text.encode(), file="--asi")
-    if not isinstance(value, dict):
-        raise MalformedInputError("--asi: not an object", file="--asi")
-    return value

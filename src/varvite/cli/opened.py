@@ -8,6 +8,7 @@ import click
 
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings
+from varvite.errors import MalformedInputError
 
 if TYPE_CHECKING:
     from varvite.graph.port import GaiaPort
@@ -40,7 +41,15 @@ def json_in(file: BinaryIO) -> Any:
     return strict_json.loads(file.read().strip(), file=getattr(file, "name", "stdin"))
 
 
-def json_option(text: str | None) -> Any:
+def json_option(option: str, text: str) -> dict[str, Any]:
+    """The JSON object that an option has.
+
+    Raises:
+        MalformedInputError: .file .offset, where the file is the option.
+    """
     from varvite.disk import strict_json
 
-    return None if text is None else strict_json.loads(text.encode(), file="the option")
+    value = strict_json.loads(text.encode(), file=option)
+    if not isinstance(value, dict):
+        raise MalformedInputError(f"{option}: not an object", file=option)
+    return value
