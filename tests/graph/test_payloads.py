@@ -134,3 +134,17 @@ def test_a_retry_names_its_first_try(label, first):
 @pytest.mark.parametrize("label", ["a.json", "retry.json", "a_retry_b.json", ""])
 def test_another_label_is_no_retry(label):
     assert payloads.first_tries(label) == ()
+
+
+@pytest.mark.parametrize(
+    ("hit", "path"),
+    [
+        ({"id": "a", "score": float("nan")}, "$.hits[1].score"),
+        ({"id": "a", "metadata": {"deep": [1.0, float("-inf")]}}, "$.hits[1].metadata.deep[1]"),
+    ],
+)
+def test_a_hit_with_a_number_that_json_has_not_is_refused_and_not_made_null(hit, path):
+    with pytest.raises(MalformedInputError) as caught:
+        payloads.from_hits([{"id": "b", "score": 1.0}, hit])
+
+    assert caught.value.path == path

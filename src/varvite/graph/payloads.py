@@ -11,6 +11,7 @@ where only `payload` must be there.
 
 import re
 from collections.abc import Iterator
+from math import isfinite
 from os import fspath, path
 from typing import Any, NamedTuple, NoReturn
 
@@ -85,9 +86,26 @@ def response_id(payload: Payload) -> str:
 
 
 def from_hits(found: list[Object], *, query: str | None = None, file: str = "") -> Payload:
-    """Normalised hits (see `hits`) as a payload; its raw text is their JSON."""
+    """Normalised hits (see `hits`) as a payload; its raw text is their JSON.
+
+    Raises:
+        MalformedInputError: .path of a number that JSON has not, NaN or an infinite one.
+    """
+    _refuse_not_finite(found, "$.hits")
     raw = orjson.dumps({"query": query, "hits": found}).decode()
     return Payload(raw, file, query=query)
+
+
+def _refuse_not_finite(value: Any, path: str) -> None:
+    """Our encoder would make null of them, in silence."""
+    if isinstance(value, float) and not isfinite(value):
+        refuse(path, "a finite number")
+    if isinstance(value, dict):
+        for name, one in value.items():
+            _refuse_not_finite(one, f"{path}.{name}")
+    elif isinstance(value, list | tuple):
+        for number, one in enumerate(value):
+            _refuse_not_finite(one, f"{path}[{number}]")
 
 
 def in_file(file: str) -> Iterator[Payload]:
