@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from varvite import ids
 from varvite.disk.files import Files, Folder, is_folder, storing
-from varvite.errors import InputError, NotFoundError, SessionNotFoundError
+from varvite.errors import NotFoundError, SessionNotFoundError
 from varvite.session import identity as identities
 from varvite.session.identity import Identity
 from varvite.session.kind import Kind
@@ -262,8 +262,7 @@ class Store:
                     folder, session_id, kind, title=title, parameters=parameters or {}
                 )
             found = self._identity(folder, session_id)
-            if found.kind != kind.name:
-                raise InputError(f"{session_id} is a session of kind {found.kind}, not {kind.name}")
+            identities.check_kind(session_id, found.kind, kind.name)
             return Writer(folder, session_id, kind, **options)
 
     def _furnish(self, folder: Folder) -> None:

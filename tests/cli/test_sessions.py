@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 
 def test_a_store_that_is_not_there_is_said_to_be_so(varvite):
     error = varvite.refused(3, "sessions")
@@ -57,6 +59,27 @@ def test_folders_that_are_no_sessions_are_passed_over(searched):
     (searched.store / "_trash").mkdir()
 
     assert [row["id"] for row in searched.json("sessions")] == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_"),
+    [
+        (("graph", "status", "e"), "experiment"),
+        (("graph", "brief", "e"), "experiment"),
+        (("graph", "pause", "e"), "experiment"),
+        (("experiment", "status", "s"), "graph"),
+        (("experiment", "brief", "s"), "graph"),
+        (("experiment", "export", "s", "--as", "csv"), "graph"),
+    ],
+)
+def test_a_session_of_the_other_kind_is_refused_with_the_verb_that_is_its_own(
+    searched, experimented, arguments, is_
+):
+    error = searched.refused(2, *arguments)
+
+    assert error["code"] == "invalid_input"
+    assert f"is a session of kind {is_}, not " in error["message"]
+    assert error["hint"] == f"`varvite {is_} --help` lists what can be done with it"
 
 
 def test_titles_cannot_move_the_cursor_of_a_terminal(varvite):

@@ -10,7 +10,8 @@ from varvite.cli.answer import Answer, show
 from varvite.cli.lazy import LazyGroup
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
-from varvite.errors import InputError, MalformedInputError, SessionExistsError
+from varvite.errors import MalformedInputError, SessionExistsError
+from varvite.session.identity import check_kind
 
 _HERE = "varvite.cli.experiment"
 _DIRECTIONS = ("minimize", "maximize")
@@ -133,8 +134,7 @@ def _object(value: Any, file: str, line: int) -> dict[str, Any]:
 def status(settings: Settings, session_id: str) -> None:
     """Baseline, best and counts; takes no lock."""
     found = settings.open().session(session_id)
-    if found["kind"] != "experiment":
-        raise InputError(f"{session_id} is a session of kind {found['kind']}, not experiment")
+    check_kind(session_id, found["kind"], "experiment")
     names = ("session_id", "title", "cursor", "updated", "counts")
     row = {name: found[name] for name in names} | found["summary"]
     show(settings, Answer.one(row | {"counts_at": found["counts_at"]}))

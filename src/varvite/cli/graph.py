@@ -18,6 +18,7 @@ from varvite.cli.progress import Bar
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
 from varvite.errors import InputError, VarviteError
+from varvite.session.identity import check_kind
 
 if TYPE_CHECKING:
     from varvite.graph.session import GraphSession, SubmitReceipt
@@ -196,7 +197,6 @@ def _on_disk(file: str) -> Iterator[str]:
 def status(settings: Settings, session_id: str) -> None:
     """Cursor, counts and totals; takes no lock."""
     found = settings.open().session(session_id)
-    if found["kind"] != "graph":
-        raise InputError(f"{session_id} is a session of kind {found['kind']}, not graph")
+    check_kind(session_id, found["kind"], "graph")
     names = ("session_id", "title", "cursor", "updated", "counts", "summary", "counts_at")
     show(settings, Answer.one({name: found[name] for name in names}))

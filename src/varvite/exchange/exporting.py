@@ -19,6 +19,7 @@ from varvite.disk.files import Files, Folder, storing
 from varvite.errors import InputError, NotFoundError, StorageError
 from varvite.exchange import history
 from varvite.experiment.mirroring import ROW_READ
+from varvite.session.identity import check_kind
 from varvite.session.reader import Reader
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def _opened(store: Asked, session_id: str) -> Iterator[Reader]:
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"there is no store at {store.path}") from None
     with folder, Reader(folder, session_id) as reader:
-        if reader.identity.kind != "experiment":
-            raise InputError(f"{session_id} is a session of kind {reader.identity.kind}")
+        check_kind(session_id, reader.identity.kind, "experiment")
         yield reader
 
 

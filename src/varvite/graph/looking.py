@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from varvite.disk.files import Folder
-from varvite.errors import InputError, StaleIndexError
+from varvite.errors import StaleIndexError
 from varvite.graph import brief, due, face, focus, queue
 from varvite.graph.packets import Packet
 from varvite.graph.table import Record
@@ -26,9 +26,7 @@ class Looking:
         """
         with identities.open_folder(store, session_id) as folder:
             self._identity = identities.read(folder)
-            if self._identity.kind != kind.name:
-                found = self._identity.kind
-                raise InputError(f"{session_id} is a session of kind {found}, not {kind.name}")
+            identities.check_kind(session_id, self._identity.kind, kind.name)
             try:
                 self._index = Index(folder, read_only=True)
             except FileNotFoundError:

@@ -11,6 +11,7 @@ from varvite.disk import proof
 from varvite.disk.files import ABSENT, Folder, storing
 from varvite.errors import (
     CorruptError,
+    InputError,
     NotASessionError,
     SessionExistsError,
     SessionNotFoundError,
@@ -97,6 +98,15 @@ def _exists(store: Folder, session_id: str) -> SessionExistsError:
     return SessionExistsError(
         f"{store.where(session_id)} exists", hint="open it, or choose another id"
     )
+
+
+def check_kind(session_id: str, found: str, wanted: str) -> None:
+    """Raises InputError: the session is of another kind."""
+    if found != wanted:
+        raise InputError(
+            f"{session_id} is a session of kind {found}, not {wanted}",
+            hint=f"`varvite {found} --help` lists what can be done with it",
+        )
 
 
 def open_folder(store: Folder, session_id: str) -> Folder:
