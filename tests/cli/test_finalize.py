@@ -221,6 +221,20 @@ def test_branches_begin_where_head_left_the_trunk(varvite, repository, kept):
     assert answer["baseline_commit"] == repository("rev-parse", "trunk")
 
 
+def test_a_first_kept_commit_without_one_before_it_is_told_with_the_remedy(
+    varvite, repository, kept
+):
+    base = kept(("a", "x"))
+    args = ("experiment", "finalize", "s", "--cwd", repository.path)
+
+    error = varvite.refused(5, *args)
+    answer = varvite.json(*args, "--baseline", base[:7])
+
+    assert error["hint"] == f"--baseline {base[:7]} begins at that commit itself"
+    assert f"the first kept commit, {base[:7]}, has none before it" in error["message"]
+    assert list(answer["branches"]) == ["experiment/s/x-2"]
+
+
 def test_from_a_detached_head_it_goes_as_from_a_branch(varvite, repository, kept):
     base = kept(("a", "x"))
     repository("checkout", "-q", "--detach")

@@ -170,11 +170,24 @@ def _begin(branching: Branching, trunk: str | None, baseline: str | None, first:
     try:
         if baseline:
             return branching.full(baseline)
-        return branching.merge_base(trunk) if trunk else branching.parent(first)
+        return branching.merge_base(trunk) if trunk else _before(branching, first)
     except GitError as error:
         raise MergeBaseError(
             f"no commit to begin at: {error.message}",
-            hint="give a --baseline, or a --trunk that shares history with HEAD",
+            hint=error.hint or "give a --baseline, or a --trunk that shares history with HEAD",
+            **error.data,
+        ) from error
+
+
+def _before(branching: Branching, first: str) -> str:
+    """The commit before the first one that was kept."""
+    first = branching.full(first)
+    try:
+        return branching.parent(first)
+    except GitError as error:
+        raise GitError(
+            f"the first kept commit, {first[:7]}, has none before it",
+            hint=f"--baseline {first[:7]} begins at that commit itself",
             **error.data,
         ) from error
 
