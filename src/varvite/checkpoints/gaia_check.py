@@ -47,7 +47,7 @@ def _packages(run: Run) -> list[Package]:
     failure = run.gaia.probe().failure
     if failure:
         raise NotFoundError(
-            f"there is no Gaia to ask: {failure.message}",
+            f"the packages cannot be checked: {failure.message}",
             hint="name the package, and an interpreter with gaia-lang",
             reason=failure.code,
         )
