@@ -81,3 +81,24 @@ def test_what_it_knows_was_committed_is_missed_without_an_index_too(store, close
 
     assert (closed / "events.ndjson").read_bytes() == data
     assert (closed / "CLEAN").exists()
+
+
+def test_a_close_after_which_nothing_is_new_leaves_the_state_as_it_stands(store, closed):
+    before = (closed / "state.json").stat().st_ino
+
+    notes.writer(store).close()
+
+    assert (closed / "state.json").stat().st_ino == before
+
+
+def test_a_close_writes_a_state_that_is_behind_or_damaged_anew(store, closed):
+    behind = (closed / "state.json").read_bytes()
+    with notes.writer(store) as writer:
+        writer.append([note(5)])
+    stands = orjson.loads((closed / "state.json").read_bytes())["counts"]
+
+    for bad in (behind, behind[:-2], b""):
+        (closed / "state.json").write_bytes(bad)
+        notes.writer(store).close()
+
+        assert orjson.loads((closed / "state.json").read_bytes())["counts"] == stands

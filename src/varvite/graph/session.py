@@ -70,7 +70,7 @@ GRAPH = Kind(
     private=frozenset({"responses", "vocabulary"}),
     fold=fold.fold,
     summary=summary,
-    faces=lambda read: {face.FILE: face.face(read)},
+    faces={face.FILE: face.face},
     acts=upkeep.ACTS | regrouping.ACTS,
 )
 

@@ -25,6 +25,8 @@ FOLDER = "index"
 KEY_BYTES = 16
 WRITE_BUFFER_BYTES = 4 << 20
 CACHE_BYTES = 32 << 20
+BLOCK_BYTES = 2 << 10
+"""Of a table, what a lookup reads: keys are hashes, so nothing beside a key is wanted."""
 FILTER_BITS = 10
 """A key of Bloom filter: an absent key costs a table in a hundred a read."""
 TABLE_BYTES = 1 << 40
@@ -254,6 +256,7 @@ def _tables() -> Any:
 
     tables = BlockBasedOptions()
     tables.set_block_cache(Cache(CACHE_BYTES))
+    tables.set_block_size(BLOCK_BYTES)
     tables.set_bloom_filter(FILTER_BITS, block_based=False)
     tables.set_index_type(BlockBasedIndexType.two_level_index_search())
     tables.set_partition_filters(True)

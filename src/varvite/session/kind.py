@@ -42,5 +42,5 @@ class Kind:
     private: frozenset[str]
     fold: Fold
     summary: Callable[[Read], dict[str, Any]]
-    faces: Callable[[Read], Mapping[str, dict[str, Any]]] = lambda _read: {}
+    faces: Mapping[str, Callable[[Read], dict[str, Any]]] = field(default_factory=dict)
     acts: Mapping[str, Plan] = field(default_factory=dict)

@@ -109,14 +109,15 @@ def _all(
                     progress(batch.commit.last, at.seq)
         index.sync()
         made.sync()
-        summary, faces = kind.summary(index.get), kind.faces(index.get)
+        summary = kind.summary(index.get)
+        faces = {name: show(index.get) for name, show in kind.faces.items()}
     finally:
         index.close()
         made.close()
     made.publish()
     _swap(folder)
-    state.write(folder, identity, state.State(at, first, made.counts, now(), summary))
     state.write_faces(folder, identity, faces, at.seq)
+    state.write(folder, identity, state.State(at, first, made.counts, now(), summary))
     return made.counts
 
 

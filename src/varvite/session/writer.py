@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import orjson
@@ -450,23 +450,34 @@ class Writer:
             self.folder.sync()
 
     def write_state(self, at: str | None = None) -> None:
-        """Write `state.json` and the kind's faces as of the cursor.
+        """Write the kind's faces, then `state.json`, as of the cursor.
 
         They are derived: a failure leaves them behind.
         """
-        header, position = self._active.header, self._active.position
-        counts = {name: records for name, (records, _) in sorted(self._streams.sizes.items())}
-        summary = self.kind.summary(self.index.get)
-        made = state.State(
-            position, header.first, counts, at or self._clock(), summary, synced=not self._unsynced
-        )
+        made = self._state(at or self._clock())
         try:
+            faces = {name: show(self.index.get) for name, show in self.kind.faces.items()}
+            state.write_faces(self.folder, self.identity, faces, made.cursor)
             state.write(self.folder, self.identity, made)
-            faces = self.kind.faces(self.index.get)
-            state.write_faces(self.folder, self.identity, faces, position.seq)
         except OSError:
             return
         self._state_due = time.monotonic() + STATE_EVERY_S
+
+    def _state(self, at: str) -> state.State:
+        header, position = self._active.header, self._active.position
+        counts = {name: records for name, (records, _) in sorted(self._streams.sizes.items())}
+        summary = self.kind.summary(self.index.get)
+        synced = not self._unsynced
+        return state.State(position, header.first, counts, at, summary, synced)
+
+    def _is_shown(self) -> bool:
+        """Whether `state.json`, and so the faces written before it, are as of the cursor."""
+        shown = state.read(self.folder, self.identity)
+        if shown is None or not all(self.folder.stat(name) for name in self.kind.faces):
+            return False
+        made = self._state(shown.at)
+        epoch = shown.position.epoch  # of this writer, where nothing was appended
+        return replace(made, position=made.position._replace(epoch=epoch)) == shown
 
     def close(self) -> None:
         """Let the session go. A later open then reads one header.
@@ -494,7 +505,8 @@ class Writer:
         with storing(f"closing {self.folder.path}"), self._poisoning():
             self._streams.sync()
         self._sync()
-        self.write_state()
+        if not self._is_shown():
+            self.write_state()
         marker = state.Clean(
             self.identity.uid,
             self._active.position,
