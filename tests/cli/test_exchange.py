@@ -64,6 +64,17 @@ def test_a_table_without_its_columns_is_refused_with_its_place(varvite, tmp_path
     assert (error["code"], error["line"]) == ("malformed_input", 1)
 
 
+def test_a_table_with_commas_between_its_cells_is_refused_and_told_of_tabs(varvite, tmp_path):
+    file = tmp_path / "runs.csv"
+    file.write_text("metric,status\n1,keep\n")
+    columns = ("--columns", "metric=metric,status=status")
+
+    error = varvite.refused(2, "experiment", "import", file, "--session", "e", "--create", *columns)
+
+    assert error["line"] == 1
+    assert error["hint"].endswith("between cells there are tabs, and here is none")
+
+
 def test_fusions_sessions_are_imported_under_their_own_ids(experimented, tmp_path):
     file = tmp_path / "fusion.sqlite"
     experimented.json("experiment", "export", "e", "--as", "fusion", "--output", file)
@@ -91,6 +102,26 @@ def test_options_that_do_not_fit_the_log_are_refused(varvite, tmp_path, argument
     assert (
         varvite.refused(2, "experiment", "import", tmp_path / "log", *arguments)["code"] == "usage"
     )
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "fusion"])
+def test_what_is_no_log_is_refused_before_a_session_is_made(experimented, tmp_path, form):
+    file = tmp_path / "runs"
+    experimented.json("experiment", "export", "e", "--as", form, "--output", file)
+
+    error = experimented.refused(2, "experiment", "import", file, "--session", "new", "--create")
+
+    assert (error["code"], error["file"]) == ("invalid_input", str(file))
+    assert [row["id"] for row in experimented.json("sessions")] == ["e"]
+
+
+def test_a_log_that_begins_with_a_broken_line_is_taken_where_its_form_is_said(varvite, tmp_path):
+    file = tmp_path / "log.jsonl"
+    file.write_text("broken\n")
+    arguments = ("experiment", "import", file, "--session", "new", "--create")
+
+    assert "--as pi" in varvite.refused(2, *arguments)["hint"]
+    assert [one["line"] for one in varvite.json(*arguments, "--as", "pi")["quarantined"]] == [1]
 
 
 @pytest.mark.parametrize("form", ["pi", "fusion", "csv", "parquet"])

@@ -243,9 +243,11 @@ def table(
     places = {field: _place(row, column) for field, column in wanted.items()}
     missing = [str(wanted[field]) for field, place in places.items() if place is None]
     if missing:
+        tabs = "" if len(row) > 1 else "; between cells there are tabs, and here is none"
         raise MalformedInputError(
             f"{file}:{first.number}: no column {', '.join(missing)[:200]}",
-            hint=f"the columns are {', '.join(row)[:300]}; without a header, number them from 1",
+            hint=f"the columns are {', '.join(row)[:300]}; without a header, number them from 1"
+            + tabs,
             file=file,
             line=first.number,
         )

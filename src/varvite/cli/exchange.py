@@ -10,6 +10,7 @@ import click
 from varvite.cli.answer import Answer, show, show_bytes
 from varvite.cli.recovery import note_recovered
 from varvite.cli.settings import Settings, Verb, pass_settings, wait_option
+from varvite.errors import InputError
 
 if TYPE_CHECKING:
     from varvite.exchange.watching import FileLog
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 FORMS = ("pi", "fusion", "csv", "parquet")
 LOGS = ("pi", "table", "fusion")
 _SQLITE = b"SQLite format 3\0"
+_FUSION_ROWS = b'{"table":'
+_LOOKED_AT = 4096
 
 
 def log_options(command: Any) -> Any:
@@ -118,10 +121,24 @@ def described(report: "ImportReport") -> dict[str, Any]:
 
 
 def _looks_like(file: str, about: dict[str, Any]) -> str:
+    """What the file is by its beginning, its name and the options; a log that is empty is pi's.
+
+    Raises:
+        InputError: .file of what looks like none of them.
+    """
     with open(file, "rb") as opened:
-        if opened.read(len(_SQLITE)) == _SQLITE:
-            return "fusion"
-    return "table" if about["columns"] or file.endswith(".tsv") else "pi"
+        begin = opened.read(_LOOKED_AT)
+    if begin.startswith(_SQLITE):
+        return "fusion"
+    if about["columns"] or file.endswith(".tsv"):
+        return "table"
+    if begin.startswith(_FUSION_ROWS):
+        hint = "`export --as fusion --output FILE.db` writes what can be imported"
+        raise InputError(f"{file}: Fusion's rows as JSON lines", hint=hint, file=file)
+    if begin.strip() and not begin.lstrip().startswith(b"{"):
+        hint = "pi's are JSON lines: say --as pi; a table, of cells with tabs between: --columns"
+        raise InputError(f"{file}: does not look like a log", hint=hint, file=file)
+    return "pi"
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:
