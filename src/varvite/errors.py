@@ -30,8 +30,10 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     │   ├── GitError                .command .stderr: nothing was committed or taken back
     │   │   ├── MergeBaseError      no commit to begin branches at
     │   │   ├── PickConflictError   .group .commit
-    │   │   └── BranchExistsError   .branch
+    │   │   ├── BranchExistsError   .branch
+    │   │   └── ExperimentGitNotConfiguredError  Fusion's executor has no git
     │   ├── IterationLimitError     .limit: start another segment, or finalize
+    │   │   └── ExperimentMaxIterationsError     as Fusion's executor calls it
     │   ├── ManifestConflictError   another compaction published first
     │   └── ForeignWriterError      something else wrote below an open writer
     ├── StoppedError          run it again, it goes on                9
@@ -197,8 +199,16 @@ class BranchExistsError(GitError):
     code = "branch_exists"
 
 
+class ExperimentGitNotConfiguredError(GitError):
+    code = "git_not_configured"
+
+
 class IterationLimitError(ConflictError):
     code = "iteration_limit"
+
+
+class ExperimentMaxIterationsError(IterationLimitError):
+    code = "max_iterations"
 
 
 class ManifestConflictError(ConflictError):

@@ -6,7 +6,13 @@ import re
 
 import pytest
 
-from varvite.errors import GitError, IterationLimitError, SessionStatusError, VarviteError
+from varvite.errors import (
+    ExperimentGitNotConfiguredError,
+    ExperimentMaxIterationsError,
+    GitError,
+    SessionStatusError,
+    VarviteError,
+)
 from varvite.experiment.fusion_executor import FusionExecutor, RunResult
 from varvite.experiment.session import Metric
 from varvite.store import Store
@@ -18,10 +24,8 @@ STEPS = {
     "finalized": ["finalizing", "finalized"],
     "archived": ["archived"],
 }
-NAMES = {
-    IterationLimitError: "ExperimentMaxIterationsError: ",
-    GitError: "ExperimentGitNotConfiguredError: ",
-}
+NAMED = (ExperimentGitNotConfiguredError, ExperimentMaxIterationsError)
+"""Errors that have a name in Fusion, which the vectors tell; the others are its plain ones."""
 
 
 @pytest.fixture
@@ -55,7 +59,8 @@ def tried(act, **names):
         text = error.message
         for word, name in names.items():
             text = re.sub(rf"\b{re.escape(name)}\b", f"<{word}>", text)
-        return {"ok": False, "error": NAMES.get(type(error), "") + text}
+        name = f"{type(error).__name__}: " if isinstance(error, NAMED) else ""
+        return {"ok": False, "error": name + text}
     return {"ok": True}
 
 
@@ -303,11 +308,12 @@ def discard_without_baseline(world, _):
 
 
 def errored_without_baseline(world, _):
-    """A metric that is no number is null in what we return too."""
     made(world.store)
     done = world.log("errored", value=None)
     metric = done.record.payload["primaryMetric"]
-    return {"ok": True, "reverted": done.reverted_to, "metric": "NaN" if metric is None else metric}
+    assert world.store.get_record(done.record.id).payload["primaryMetric"] is None
+    given = "NaN" if math.isnan(metric) else metric
+    return {"ok": True, "reverted": done.reverted_to, "metric": given}
 
 
 def pending(world, _):

@@ -6,13 +6,13 @@ keep without one. The loop of this project does neither: see `loop`.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from varvite.errors import (
-    GitError,
+    ExperimentGitNotConfiguredError,
+    ExperimentMaxIterationsError,
     InvalidRecordError,
-    IterationLimitError,
     SessionNotFoundError,
     SessionStatusError,
 )
@@ -71,7 +71,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRun:
-    """record: as it was appended, before its commit was known."""
+    """record: as it was given, before its commit was known; a metric may be NaN, stored as null."""
 
     record: Record
     commit: str | None = None
@@ -104,7 +104,7 @@ class FusionExecutor:
 
         Raises:
             SessionStatusError: the session is not active.
-            IterationLimitError: .limit
+            ExperimentMaxIterationsError: .limit
         """
         session = self._experiments.get(session_id)
         if session is None or session.status != "active":
@@ -126,14 +126,16 @@ class FusionExecutor:
 
         Raises:
             InvalidRecordError, SessionNotFoundError, SessionStatusError
-            GitError: there is no git; or it failed, and the run stays.
+            ExperimentGitNotConfiguredError: there is no git.
+            GitError: it failed, and the run stays.
         """
         self._session(session_id)
         self._check(outcome, result, baseline_commit)
         primary = result.primary["value"] if result.primary else math.nan
         payload = {"primaryMetric": primary, "secondaryMetrics": result.secondary}
         payload |= {"status": outcome, "durationMs": result.duration_ms} | told
-        record = self._experiments.append_record(session_id, "run", payload)
+        appended = self._experiments.append_record(session_id, "run", payload)
+        record = replace(appended, payload=appended.payload | {"primaryMetric": primary})
         if outcome == "keep":
             return LoggedRun(record, self._keep(session_id, record, result))
         if outcome in _REVERT and baseline_commit and self._git:
@@ -150,7 +152,9 @@ class FusionExecutor:
                 "baselineCommit is required for discard/checks_failed", path="baseline_commit"
             )
         if outcome == "keep" and self._git is None:
-            raise GitError("Git ops not configured", command="commit", stderr="")
+            raise ExperimentGitNotConfiguredError(
+                "Git ops not configured", command="commit", stderr=""
+            )
 
     def _keep(self, session_id: str, record: Record, result: RunResult) -> str:
         if self._git is None or result.primary is None:
@@ -184,7 +188,9 @@ class FusionExecutor:
             session.id, type="run", segment=session.current_segment
         )
         if limit is not None and len(runs) >= limit:
-            raise IterationLimitError(f"Session {session.id} reached max iterations", limit=limit)
+            raise ExperimentMaxIterationsError(
+                f"Session {session.id} reached max iterations", limit=limit
+            )
 
     def _session(self, session_id: str) -> Session:
         found = self._experiments.get(session_id)
