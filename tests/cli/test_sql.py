@@ -156,3 +156,11 @@ def test_json_cannot_move_the_cursor_of_a_terminal(searched):
     text = searched("sql", "select chr(27) || chr(155) || chr(8238) || chr(127) as x").stdout
 
     assert text == '[{"x":"\\u001b\\u009b\\u202e\\u007f"}]\n'
+
+
+def test_a_view_that_there_is_not_is_refused_with_the_names_of_those_there_are(searched):
+    error = searched.refused(5, "sql", "from node")
+
+    names = error["hint"].removeprefix("the views: ").split(";")[0].split(", ")
+    assert {"nodes", "runs", "sessions"} <= set(names)
+    assert searched.refused(5, "sql", "select nope from nodes")["hint"] == ""

@@ -148,3 +148,14 @@ def test_a_hit_with_a_number_that_json_has_not_is_refused_and_not_made_null(hit,
         payloads.from_hits([{"id": "b", "score": 1.0}, hit])
 
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "3", '{"code": 0}', '{"code": 0, "data": {}}'])
+def test_what_is_neither_a_response_nor_hits_is_refused_with_both_shapes(written, line):
+    with pytest.raises(MalformedInputError) as caught:
+        list(map(payloads.read, read(written(line))))
+
+    assert caught.value.line == 1
+    assert caught.value.hint == (
+        'a response has `code` and `data`; hits of your own are {"query": text, "hits": [hit, …]}'
+    )

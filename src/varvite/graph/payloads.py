@@ -27,6 +27,8 @@ from varvite.graph.shape import key as named
 
 WHOLE_FILE_BYTES_MAX = 64 << 20
 _ENVELOPE = ("file", "payload", "query", "index", "retry_of", "answers")
+_WHOLE = frozenset({"$", "$.code", "$.data"})
+_SHAPES = 'a response has `code` and `data`; hits of your own are {"query": text, "hits": [hit, …]}'
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INDEX = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY = re.compile(r"_retry\d*(?=(\.\w+)?$)")
@@ -155,7 +157,8 @@ def _cut(data: bytes, file: str, label: str, line: int | None, offset: int) -> P
     offset += len(data) - len(data.lstrip(b" \t\r\n"))
     value = strict_json.loads(body, file=file, line=line, offset=offset)
     if type(value) is not dict:
-        _refuse(file, line, offset, "not an object")
+        not_one = MalformedInputError("not an object", path="$")
+        _refuse(file, line, offset, not_one)
     raw = body.decode()
     if "payload" in value:
         return _unwrap(raw, value, file, label, line, offset)
@@ -218,4 +221,5 @@ def _refuse(file: str, line: int | None, offset: int, why: str | MalformedInputE
     place = f"{file}, byte {offset}" if line is None else f"{file}:{line}"
     found = why.data | {"why": why.message} if isinstance(why, MalformedInputError) else {}
     found = {"path": None} | found | {"file": file, "line": line, "offset": offset}
-    raise MalformedInputError(f"{place}: {found.pop('why', why)}", **found) from None
+    hint = _SHAPES if found["path"] in _WHOLE else ""
+    raise MalformedInputError(f"{place}: {found.pop('why', why)}", hint=hint, **found) from None

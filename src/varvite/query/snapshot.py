@@ -108,7 +108,7 @@ class Snapshot:
                 raise QueryError("the statement gives no rows", hint="ask with a select")
             return Result(relation.to_arrow_table())
         except duckdb.Error as error:
-            raise QueryError(str(error)) from error
+            raise QueryError(str(error), hint=_hint(error)) from error
 
     def detach(self) -> duckdb.DuckDBPyConnection:
         """The connection with every view made, to be used after the snapshot is gone.
@@ -280,3 +280,10 @@ class Snapshot:
 
     def _cursor(self, one: SessionAt) -> int:
         return self._cut[one.identity.uid] if self._cut is not None else one.cursor
+
+
+def _hint(error: duckdb.Error) -> str:
+    """The names there are, of which DuckDB knows only those that were made for the statement."""
+    if not isinstance(error, duckdb.CatalogException) or "Table with name" not in str(error):
+        return ""
+    return f"the views: {', '.join(sorted(statements.views()))}; streams: streams.NAME"
