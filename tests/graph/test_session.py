@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from varvite.errors import LimitError, MalformedInputError, StateConflictError
+from varvite.errors import InputError, LimitError, MalformedInputError, StateConflictError
 from varvite.graph import session as sessions
 from varvite.samples import search
 
@@ -186,3 +186,13 @@ def test_a_response_that_is_too_large_alone_is_refused_with_its_place(
     place = {name: caught.value.data[name] for name in ("file", "line", "offset")}
     assert place == {"file": "two.ndjson", "line": 2, "offset": len(lines[0])}
     assert caught.value.message.startswith("two.ndjson:2: the payloads make a batch of ")
+
+
+@pytest.mark.parametrize("given", [[{"id": "a", "content": "x"}], {"query": "x"}, ["{}"]])
+def test_hits_that_were_not_made_a_payload_are_refused_with_the_way_to_make_one(graphs, given):
+    with graphs.new() as session:
+        with pytest.raises(InputError, match="a payload is expected, not a") as caught:
+            session.submit(given)
+
+        assert session.cursor == 0
+    assert "from_hits" in caught.value.hint

@@ -11,7 +11,7 @@ from typing import Any, Self
 import orjson
 
 from varvite import ids
-from varvite.errors import LimitError
+from varvite.errors import InputError, LimitError
 from varvite.graph import (
     bucket,
     face,
@@ -150,6 +150,7 @@ class GraphSession(Work):
 
         Raises:
             MalformedInputError: a payload is not of a known shape; nothing was kept.
+            InputError: something given is no payload; nothing was kept.
             LimitError: the batch is too large; nothing was kept.
             StateConflictError: `expected_cursor` is not the session's cursor.
             SessionStatusError: there is something to add, and the session is paused.
@@ -158,9 +159,7 @@ class GraphSession(Work):
             if key is not None and self.look(KEYS, ids.record_id(key)) is not None:
                 return self._first_receipt(key)
             cursor = self.cursor if expected_cursor is None else expected_cursor
-            asked = (
-                payload if payload.query else payload._replace(query=query) for payload in given
-            )
+            asked = (_asking(payload, query) for payload in given)
             plan = landscape.plan(asked, self.look, key=key)
             if not plan.records:
                 return SubmitReceipt(self.cursor, plan.counts)
@@ -281,6 +280,15 @@ class GraphSession(Work):
         counts, touched = orjson.loads(self.look(SUBMISSION, key) or b"[{},{}]")
         counts = dict.fromkeys(landscape.COUNTED, 0) | counts
         return SubmitReceipt(receipt.cursor, counts, replayed=True, io=receipt.io, touched=touched)
+
+
+def _asking(payload: Payload, query: str | None) -> Payload:
+    if not isinstance(payload, Payload):
+        raise InputError(
+            f"a payload is expected, not a {type(payload).__name__}",
+            hint="`from_hits(hits, query=…)` makes one of hits; submit takes a list of them",
+        )
+    return payload if payload.query else payload._replace(query=query)
 
 
 def _refuse_size(records: list[dict[str, Any]]) -> None:
