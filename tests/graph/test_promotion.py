@@ -252,6 +252,48 @@ def test_a_candidate_is_rejected_or_deferred_without_gaia(graphs, make):
     assert len(graphs.latest("decisions")) == 2
 
 
+def test_what_is_rejected_loses_its_edges_and_never_reaches_gaia(graphs, session, gaia, make):
+    own = candidate(session, make)
+    session.reject(own, decided_by="ada", why="it is wrong")
+    drained = session.project()
+
+    (relation,) = [
+        one for one in graphs.latest("projections").values() if one["kind"] == "candidate"
+    ]
+    (edge,) = [one for one in graphs.latest("edges").values() if one["origin"] == "assessment"]
+    assert (relation["state"], edge["status"]) == ("abandoned", "retracted")
+    assert (drained.applied, drained.left) == (1, 0)
+    assert own not in gaia.made
+
+
+def test_what_is_rejected_stays_in_gaia_where_it_is_and_waits_there_no_more_where_it_failed(
+    graphs, session, gaia, make
+):
+    drafts = [make.relation("gcn_1", "gcn_2"), make.relation("gcn_1", "gcn_3")]
+    first, second = session.assess(session.packets()[0], drafts).candidates
+    gaia.failures[second] = Failure("package_broken", "no", retryable=True)
+    session.project()
+    for own in (first, second, second):
+        session.reject(own, decided_by="ada", why="it is wrong")
+    gaia.failures.clear()
+    drained = session.project()
+
+    states = {
+        one["subject_id"]: one["state"]
+        for one in graphs.latest("projections").values()
+        if one["kind"] == "candidate"
+    }
+    assert states == {first: "applied", second: "abandoned"}
+    assert (drained.applied, drained.left, second in gaia.made) == (0, 0, False)
+
+
+def test_a_rejected_want_of_evidence_has_no_edge_to_lose(graphs, session, make):
+    own = candidate(session, make, type="needs_more_evidence", promotion_hint="none")
+    session.reject(own, decided_by="ada", why="there is enough")
+
+    assert [one for one in graphs.latest("edges").values() if one["origin"] == "assessment"] == []
+
+
 def test_a_decision_has_a_decider_and_a_reason(session, make):
     own = candidate(session, make)
     cursor = session.cursor

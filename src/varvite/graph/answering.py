@@ -147,6 +147,15 @@ def edges(batch: Batch, candidate_id: str, candidate: Record, status: str) -> No
         batch.add("edges", ids.derived("edge", kind, first, other, candidate_id), fields)
 
 
+def retract(batch: Batch, candidate_id: str, candidate: Record) -> None:
+    """Take back the candidate's edges: its own, or those that its import brought."""
+    if candidate["origin"] == "import":
+        for edge_id, fields in candidate["gaia"].get("edges") or []:
+            batch.add("edges", edge_id, fields | {"status": "retracted"})
+    elif candidate["relation_type"] in assess.RELATING:
+        edges(batch, candidate_id, candidate, "retracted")
+
+
 def _oblige(batch: Batch, candidate_id: str, parameters: Parameters, at_seq: int) -> list[str]:
     """Open the obligation that a candidate asks for."""
     found = candidates.load(batch.read, candidate_id)

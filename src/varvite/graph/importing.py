@@ -12,7 +12,7 @@ import orjson
 
 from varvite import ids
 from varvite.errors import StateConflictError
-from varvite.graph import candidates
+from varvite.graph import answering, candidates
 from varvite.graph.batch import Batch
 from varvite.graph.delta import DEFAULT_INDEX, filled, source_key
 from varvite.graph.landscape_index import SEEN_SOURCE
@@ -139,8 +139,7 @@ def _undo(batch: Batch, source: str, record: Record, report: GrowthReport) -> li
         earlier = {"supersedes": found["decision_id"]}
         batch.add("decisions", decision, _decision(record, own, "demote") | earlier)
         batch.add("candidates", own, found | {"status": "demoted", "decision_id": decision})
-        for edge_id, fields in found["gaia"].get("edges") or []:
-            batch.add("edges", edge_id, fields | {"status": "retracted"})
+        answering.retract(batch, own, found)
         undone.append(decision)
     return undone
 

@@ -205,6 +205,13 @@ def try_again(batch: Batch, projection_id: str) -> None:
     batch.add("projections", projection_id, found | place | {"retryable": True, "attempts": 0})
 
 
+def abandon(batch: Batch, projection_id: str) -> None:
+    """Give a projection up, where there is one that nobody has begun, or that failed."""
+    found = state(batch.read, PROJECTION, projection_id)
+    if found is not None and "abandoned" in STATES[found["state"]]:
+        step_to(batch, projection_id, "abandoned")
+
+
 def _check(projection_id: str, found: Record, to: str) -> None:
     now = found["state"]
     if to not in STATES[now] or (now == "failed" and to == "applying" and not found["retryable"]):

@@ -239,6 +239,8 @@ def decide(
 ) -> str:
     """Reject or defer a candidate; needs no Gaia. Returns the decision's id.
 
+    Rejected, its edges are retracted, and what has not reached Gaia is abandoned.
+
     Raises:
         RecordNotFoundError, InputError
         StateConflictError: it is promoted: demote it.
@@ -252,6 +254,9 @@ def decide(
     batch.add("decisions", own, fields)
     status = {"reject": "rejected", "defer": "deferred"}[action]
     batch.add("candidates", candidate_id, candidate | {"status": status, "decision_id": own})
+    if action == "reject" and candidate["status"] != "rejected":
+        answering.retract(batch, candidate_id, candidate)
+        outbox.abandon(batch, _projection_id(candidate_id))
     return own
 
 
@@ -277,8 +282,8 @@ def _take_effect(batch: Batch, candidate_id: str, decision_id: str, action: str)
     status = "promoted" if action == "promote" else "demoted"
     made = candidate | {"status": status, "decision_id": decision_id}
     batch.add("candidates", candidate_id, made)
-    if action == "demote" and candidate.get("claim_refs"):
-        answering.edges(batch, candidate_id, candidate, "retracted")
+    if action == "demote":
+        answering.retract(batch, candidate_id, candidate)
 
 
 def promotion(read: Read, session_id: str, decision_id: str) -> Promotion:
