@@ -63,7 +63,7 @@ def test_what_lies_before_a_malformed_line_is_kept_and_told(varvite, response, t
     error = varvite.refused(2, "graph", "submit", "--session", "s", "--create", response, broken)
 
     assert error["code"] == "malformed_input"
-    assert (error["line"], error["file"]) == (2, "broken.ndjson")
+    assert (error["line"], error["file"]) == (2, str(broken))
     assert error["submitted"]["new"] == 2
     assert varvite.json("graph", "status", "s")["cursor"] == error["submitted"]["cursor"]
 

@@ -1,11 +1,12 @@
 """A file of payloads is read as it lies there."""
 
+import gzip
 import json
 
 import pytest
 
 from varvite.errors import MalformedInputError
-from varvite.graph import payloads
+from varvite.graph import landscape, payloads
 
 ONE = '{"code":0, "data" : {"variables": [ ]},"trace_id":"a\\u00e9"}'
 TWO = '{ "code":7,"trace_id":"é" }'
@@ -99,6 +100,32 @@ def test_what_is_no_payload_is_refused_with_file_line_and_offset(written, text, 
         read(file)
 
     assert (caught.value.file, caught.value.line, caught.value.offset) == (file, line, offset)
+
+
+@pytest.mark.parametrize("data", [gzip.compress(ONE.encode()), ONE + ONE, "{\n}\n{\n}", ONE[:-9]])
+def test_what_is_no_json_is_refused_with_what_a_file_may_have(written, data):
+    with pytest.raises(MalformedInputError) as caught:
+        read(written(data))
+
+    assert caught.value.hint == "a file has one JSON object, or one a line, as plain UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("payload", "retry_of", "path"),
+    [('{"code": "0"}', None, "$.code"), ('{"code": 7}', "none", "$.retry_of")],
+)
+def test_a_fault_inside_an_envelope_is_told_in_the_file_that_was_given(
+    written, payload, retry_of, path
+):
+    line = json.dumps({"file": "elsewhere.json", "retry_of": retry_of})[:-1]
+    file = written(f'{TWO}\n{line}, "payload": {payload}}}\n')
+
+    with pytest.raises(MalformedInputError) as caught:
+        landscape.plan(read(file), lambda table, key: None)
+
+    offset = len(TWO.encode()) + 1 + len(f'{line}, "payload": ')
+    place = {name: caught.value.data[name] for name in ("file", "line", "offset", "path")}
+    assert place == {"file": file, "line": 2, "offset": offset, "path": path}
 
 
 def test_what_lies_before_the_fault_is_given_out(written):

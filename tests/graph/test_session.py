@@ -184,8 +184,8 @@ def test_a_response_that_is_too_large_alone_is_refused_with_its_place(
 
         assert session.status()["new"] == 2
     place = {name: caught.value.data[name] for name in ("file", "line", "offset")}
-    assert place == {"file": "two.ndjson", "line": 2, "offset": len(lines[0])}
-    assert caught.value.message.startswith("two.ndjson:2: the payloads make a batch of ")
+    assert place == {"file": str(file), "line": 2, "offset": len(lines[0])}
+    assert caught.value.message.startswith(f"{file}:2: the payloads make a batch of ")
 
 
 @pytest.mark.parametrize("given", [[{"id": "a", "content": "x"}], {"query": "x"}, ["{}"]])

@@ -114,7 +114,7 @@ def _unknown(payload: Payload, field: str, hint: str) -> NoReturn:
     raise MalformedInputError(
         f"{payload.place()}: {field} names no call of this session",
         hint=hint,
-        file=payload.file,
+        file=payload.lies_in,
         line=payload.line,
         offset=payload.offset,
         path=f"$.{field}",

@@ -29,6 +29,7 @@ WHOLE_FILE_BYTES_MAX = 64 << 20
 _ENVELOPE = ("file", "payload", "query", "index", "retry_of", "answers")
 _WHOLE = frozenset({"$", "$.code", "$.data"})
 _SHAPES = 'a response has `code` and `data`; hits of your own are {"query": text, "hits": [hit, …]}'
+_FILE = "a file has one JSON object, or one a line, as plain UTF-8"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _INDEX = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _RETRY = re.compile(r"_retry\d*(?=(\.\w+)?$)")
@@ -38,7 +39,8 @@ _RETRY_NUMBER = re.compile(r"(?<=\d)r(?=_[^/]*$)")
 class Payload(NamedTuple):
     """One response as text. offset: where `raw` starts in its file, in bytes.
 
-    file: the label it is known by. call: what a call and its retries are known by.
+    file: the label it is known by. source: the file that line and offset are of, where that
+    is another one. call: what a call and its retries are known by.
     answers: the leased call that it ends; the only leased one that asks its query, unless given.
     """
 
@@ -52,10 +54,14 @@ class Payload(NamedTuple):
     call: str = ""
     envelope: Object | None = None
     answers: str | None = None
+    source: str = ""
+
+    @property
+    def lies_in(self) -> str:
+        return self.source or self.file
 
     def place(self) -> str:
-        at = f"{self.file}, byte {self.offset}" if self.line is None else f"{self.file}:{self.line}"
-        return at if self.file else "the payload"
+        return _place(self.lies_in, self.line, self.offset) if self.lies_in else "the payload"
 
 
 def read(payload: Payload) -> Delta:
@@ -69,7 +75,7 @@ def read(payload: Payload) -> Delta:
     except MalformedInputError as error:
         if error.data.get("file") is not None:
             raise
-        _refuse(payload.file, payload.line, payload.offset, error)
+        _refuse(payload.lies_in, payload.line, payload.offset, error)
 
 
 def response_id(payload: Payload) -> str:
@@ -155,7 +161,7 @@ def _spreads_over_lines(first: bytes) -> bool:
 def _cut(data: bytes, file: str, label: str, line: int | None, offset: int) -> Payload:
     body = data.strip(b" \t\r\n")
     offset += len(data) - len(data.lstrip(b" \t\r\n"))
-    value = strict_json.loads(body, file=file, line=line, offset=offset)
+    value = _decoded(body, file, line, offset)
     if type(value) is not dict:
         not_one = MalformedInputError("not an object", path="$")
         _refuse(file, line, offset, not_one)
@@ -163,7 +169,16 @@ def _cut(data: bytes, file: str, label: str, line: int | None, offset: int) -> P
     if "payload" in value:
         return _unwrap(raw, value, file, label, line, offset)
     call = label if line is None else f"{label}:{line}"
-    return Payload(raw, label, line, offset, index_id=_index(value, file, line, offset), call=call)
+    index = _index(value, file, line, offset)
+    return Payload(raw, label, line, offset, index_id=index, call=call, source=file)
+
+
+def _decoded(body: bytes, file: str, line: int | None, offset: int) -> Any:
+    try:
+        return strict_json.loads(body, file=file, line=line, offset=offset)
+    except MalformedInputError as error:
+        error.hint = error.hint or _FILE
+        raise
 
 
 def _unwrap(
@@ -191,6 +206,7 @@ def _unwrap(
         own or (label if line is None else f"{label}:{line}"),
         others or None,
         answers,
+        file,
     )
 
 
@@ -206,7 +222,7 @@ def _index(value: Object, file: str, line: int | None, offset: int) -> str:
 def _delta(payload: Payload) -> Delta:
     data = payload.raw.encode()
     value: Any = strict_json.loads(
-        data, file=payload.file, line=payload.line, offset=payload.offset
+        data, file=payload.lies_in, line=payload.line, offset=payload.offset
     )
     if _SURROGATE_ESCAPE.search(payload.raw):
         surrogate = lone_surrogate(value)
@@ -217,8 +233,12 @@ def _delta(payload: Payload) -> Delta:
     return lkm.read(value, payload.index_id)
 
 
+def _place(file: str, line: int | None, offset: int) -> str:
+    return f"{file}, byte {offset}" if line is None else f"{file}:{line}"
+
+
 def _refuse(file: str, line: int | None, offset: int, why: str | MalformedInputError) -> NoReturn:
-    place = f"{file}, byte {offset}" if line is None else f"{file}:{line}"
+    place = _place(file, line, offset)
     found = why.data | {"why": why.message} if isinstance(why, MalformedInputError) else {}
     found = {"path": None} | found | {"file": file, "line": line, "offset": offset}
     hint = _SHAPES if found["path"] in _WHOLE else ""

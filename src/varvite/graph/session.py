@@ -303,7 +303,7 @@ def _refuse_size(records: list[dict[str, Any]]) -> None:
 
 
 def _placed(error: LimitError, payload: Payload) -> LimitError:
-    where = {"file": payload.file, "line": payload.line, "offset": payload.offset}
+    where = {"file": payload.lies_in, "line": payload.line, "offset": payload.offset}
     return LimitError(
         f"{payload.place()}: {error.message}",
         hint="one response is too large: ask for fewer hits in a call, or for shorter ones",
