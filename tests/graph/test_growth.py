@@ -63,6 +63,7 @@ def test_every_event_of_the_real_log_is_accounted_for(graphs, log):
     assert report.lines == sum(report.decisions.values()) == len(events) == 101
     assert report.decisions == Counter(one["type"].partition(".")[2] for one in events)
     assert (report.unknown, report.unmatched, report.quarantined) == ([], [], [])
+    assert report.unread == []
     assert set(report.decisions) == set(DECISIONS)
     lines = Path(log.path).read_text().splitlines()
     assert [one["payload"]["event"] for one in events] == [json.loads(line) for line in lines]
@@ -211,6 +212,37 @@ def test_what_nothing_made_and_what_no_table_has_is_told_and_kept(graphs, writte
     assert (report.unknown, report.unmatched) == (["celebrated"], ["nothing"])
     (kept,) = [one for one in graphs.records()["events"] if one["type"] == "growth.celebrated"]
     assert kept["payload"]["event"]["decision"] == "celebrated"
+
+
+def test_what_has_no_id_in_the_log_is_told_by_its_place_and_kept_in_the_event(graphs, written):
+    delta = {
+        "nodes_added": [{"id": "x"}, {"id": 7}, "y"],
+        "nodes_removed": {"id": "x"},
+        "edges_added": [{"from": "x"}, {"from": "x", "to": "y"}],
+    }
+    with graphs.new() as session:
+        report = session.import_growth(
+            written(event(graph_delta=delta), event(graph_delta=[]), event(graph_delta=None))
+        )
+
+    path = "$.graph_delta"
+    places = [f"1:{path}.{one}" for one in ("nodes_added[1]", "nodes_added[2]")]
+    places += [f"1:{path}.nodes_removed", f"1:{path}.edges_added[0]", f"2:{path}"]
+    (first, *_) = [one for one in graphs.records()["events"] if one["type"].startswith("growth.")]
+    assert report.unread == places
+    assert report.candidates == 3
+    assert first["payload"]["event"]["graph_delta"] == delta
+
+
+def test_an_edge_that_is_removed_alone_is_told(graphs, written):
+    cut = [{"from": "a", "to": "x", "kind": "operand"}, {"from": "a", "to": "b", "kind": "support"}]
+    delta = {"nodes_removed": [{"id": "x"}], "edges_removed": cut}
+    with graphs.new() as session:
+        report = session.import_growth(
+            written(event(added=["x"]), event("repair", graph_delta=delta))
+        )
+
+    assert (report.demotions, report.unmatched) == (1, ["a support b"])
 
 
 def test_what_is_removed_twice_is_demoted_once(graphs, written):

@@ -52,6 +52,13 @@ DECISIONS: dict[str, Rule] = {
     "user_selection_checkpoint_opened": _EVENT,
 }
 """Whatever the kind, what its graph_delta removes is demoted."""
+_DELTA = {
+    "nodes_added": ("id",),
+    "nodes_removed": ("id",),
+    "edges_added": ("from", "to"),
+    "edges_removed": ("from", "to"),
+}
+"""The parts of a graph_delta, and the texts that make an item of each one."""
 
 
 class GrowthLog(FollowedFile):
@@ -77,15 +84,15 @@ def _event(line: Line, place: Mapping[str, Any]) -> dict[str, Any]:
     """What a session is told of a line.
 
     {stream, decision, becomes, relation_type, pattern, event_id, claim, rationale, label,
-    added, removed, edges, event}, and the place. added and removed are node ids of the
-    log's own; edges are (kind, from, to).
+    added, removed, edges, cut, unread, event}, and the place. added and removed are node ids
+    of the log's own; edges, added, and cut, removed, are (kind, from, to). unread: paths of
+    what should be one of these.
     """
     entry = _decoded(line, place["source"])
     decision = _text(entry, "decision") or _unknown_shape("it has no decision")
     rule = DECISIONS.get(decision, _EVENT)
-    delta = entry.get("graph_delta")
-    delta = delta if isinstance(delta, dict) else {}
-    added = [node for node in _objects(delta, "nodes_added") if _text(node, "id")]
+    delta, unread = _delta(entry)
+    added = delta["nodes_added"]
     made = {
         "stream": "growth",
         "decision": decision,
@@ -98,8 +105,10 @@ def _event(line: Line, place: Mapping[str, Any]) -> dict[str, Any]:
         "rationale": (_text(entry, "notes") or decision)[:TEXT_CHARS_MAX],
         "label": _label(entry, added),
         "added": [node["id"] for node in added],
-        "removed": [node["id"] for node in _objects(delta, "nodes_removed") if _text(node, "id")],
-        "edges": [_edge(edge) for edge in _objects(delta, "edges_added") if _is_edge(edge)],
+        "removed": [node["id"] for node in delta["nodes_removed"]],
+        "edges": [_edge(edge) for edge in delta["edges_added"]],
+        "cut": [_edge(edge) for edge in delta["edges_removed"]],
+        "unread": unread,
         "event": entry,
     }
     return made | dict(place)
@@ -122,6 +131,26 @@ def _decoded(line: Line, source: str) -> dict[str, Any]:
     return entry
 
 
+def _delta(entry: Mapping[str, Any]) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    """What was added and removed, by name, and the paths of what cannot be told."""
+    given, path = entry.get("graph_delta"), "$.graph_delta"
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in _DELTA}
+    if not isinstance(given, dict):
+        return found, [] if given is None else [path]
+    unread = []
+    for name, needed in _DELTA.items():
+        items = given.get(name) or []
+        if not isinstance(items, list):
+            unread.append(f"{path}.{name}")
+            continue
+        for place, one in enumerate(items):
+            if isinstance(one, dict) and all(_text(one, field) for field in needed):
+                found[name].append(one)
+            else:
+                unread.append(f"{path}.{name}[{place}]")
+    return found, unread
+
+
 def _claim(added: Sequence[Mapping[str, Any]], decision: str) -> str:
     """The words of what was added: excerpts, or labels where there are none."""
     texts = [_text(node, "content_excerpt") or _text(node, "label") or node["id"] for node in added]
@@ -138,10 +167,6 @@ def _label(entry: Mapping[str, Any], added: Sequence[Mapping[str, Any]]) -> str:
 
 def _edge(edge: Mapping[str, Any]) -> list[str]:
     return [_text(edge, "kind") or "related", edge["from"], edge["to"]]
-
-
-def _is_edge(edge: Mapping[str, Any]) -> bool:
-    return bool(_text(edge, "from") and _text(edge, "to"))
 
 
 def _text(owner: Mapping[str, Any], name: str) -> str | None:

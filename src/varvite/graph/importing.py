@@ -31,7 +31,9 @@ class GrowthReport:
     """What an import read: events by decision, candidates made, promotions taken back.
 
     unknown: kinds of decision that the table has not; each is kept as an event.
-    unmatched: what was removed, and no candidate is known to have made it.
+    unmatched: what was removed, and no candidate is known to have made it, or an edge that
+    does not go with one of its ends (`FROM KIND TO`). unread: places,
+    as LINE:PATH, of what should have been added or removed and has no id; the event has it.
     """
 
     source: str
@@ -41,6 +43,7 @@ class GrowthReport:
     demotions: int = 0
     unknown: list[str] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     quarantined: list[Quarantined] = field(default_factory=list)
     unfinished: int = 0
     cursor: int = 0
@@ -90,8 +93,14 @@ def _event(
         report.candidates += 1
     undone = _undo(batch, source, record, report)
     report.demotions += len(undone)
+    report.unmatched += [
+        f"{src} {kind} {dst}"
+        for kind, src, dst in record["cut"]
+        if not {src, dst} & {*record["removed"]}
+    ]
     kind = record["decision"]
     report.decisions[kind] = report.decisions.get(kind, 0) + 1
+    report.unread += [f"{record['source_line']}:{path}" for path in record["unread"]]
     if not record["known"] and kind not in report.unknown:
         report.unknown.append(kind)
     payload = {"source": source, "line": record["source_line"], "reached": cursor}
