@@ -76,8 +76,26 @@ def test_what_is_no_obligation_is_refused(session):
     for fields in ({"content": " "}, {"target_kind": "paper"}, {"target_id": ""}):
         with pytest.raises(InputError):
             opened(session, **fields)
-    with pytest.raises(RecordNotFoundError):
-        opened(session, target_kind="focus", target_id="focus_none")
+
+
+@pytest.mark.parametrize("kind", ["focus", "bucket", "node"])
+def test_a_target_that_the_session_has_not_is_refused_with_what_it_is(session, kind):
+    cursor = session.cursor
+
+    with pytest.raises(RecordNotFoundError, match=f"no {kind} 'none'") as caught:
+        opened(session, target_kind=kind, target_id="none")
+
+    assert caught.value.hint
+    assert session.cursor == cursor
+
+
+def test_a_bucket_or_a_node_that_the_session_has_is_a_target(session, make):
+    session.open_bucket("Scaling", bucket_id="b")
+    session.submit([make.hits("gcn_1")])
+    node_id = session.packets()[0].evidence[0]["node_id"]
+
+    for kind, target in (("bucket", "b"), ("node", node_id)):
+        assert opened(session, target_kind=kind, target_id=target)
     with pytest.raises(RecordNotFoundError):
         session.obligations.close("obligation_none", "why")
 

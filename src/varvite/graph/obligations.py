@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from varvite import ids
-from varvite.errors import InputError, StateConflictError
+from varvite.errors import InputError, RecordNotFoundError, StateConflictError
 from varvite.graph import due, focus, outbox, steps
 from varvite.graph.batch import Batch
-from varvite.graph.bucket import BUCKET_FOCUSES
 from varvite.graph.parameters import Parameters
-from varvite.graph.table import Record, listed, state
+from varvite.graph.table import Record, state
+from varvite.graph.ties import focuses_of
 from varvite.session.kind import Read
+from varvite.session.records import seq_of
 
 KINDS = ("prior_hole", "structural_hole", "support_weak", "focus_weakness", "other")
 TARGETS = ("focus", "bucket", "node", "gaia_qid")
@@ -41,7 +42,7 @@ def add(
 
     Raises:
         InputError: no content, or a word that is none.
-        RecordNotFoundError: `focus_id` is no focus.
+        RecordNotFoundError: there is no such focus, bucket or node.
     """
     if not content.strip() or target_kind not in TARGETS or not target_id:
         raise InputError(
@@ -51,6 +52,7 @@ def add(
     stored = state(batch.read, due.OBLIGATION, own)
     if stored is not None and stored["status"] == "open":
         return own
+    _check_target(batch.read, target_kind, target_id)
     made: Record = stored or {
         "target_kind": target_kind,
         "target_id": target_id,
@@ -63,6 +65,16 @@ def add(
     made |= _ties(batch, made)
     _open(batch, own, made, parameters, at_seq)
     return own
+
+
+def _check_target(read: Read, kind: str, target_id: str) -> None:
+    """One lookup; what stands under a qid is Gaia's to know, and a focus is read when pressed."""
+    if kind == "bucket":
+        focus.face(read, target_id)
+    if kind == "node" and seq_of(read, "nodes", target_id) is None:
+        raise RecordNotFoundError(
+            f"no node {target_id[:80]!r}", hint="a packet's evidence and `nodes` have `node_id`s"
+        )
 
 
 def known(read: Read, fields: Mapping[str, Any]) -> bool:
@@ -141,7 +153,7 @@ def _ties(batch: Batch, fields: Record) -> Record:
         ties[f"{kind}_id"] = target
     bucket_id = fields.get("bucket_id") or ties.get("bucket_id")
     if bucket_id and "focus_id" not in fields and "focus_id" not in ties:
-        tied = listed(batch.read, BUCKET_FOCUSES, bucket_id)
+        tied = focuses_of(batch.read, bucket_id)
         ties |= {"focus_id": tied[0]} if tied else {}
     return ties
 
