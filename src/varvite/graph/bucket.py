@@ -10,14 +10,13 @@ import orjson
 
 from varvite import ids
 from varvite.errors import InputError, LimitError
-from varvite.graph import features
+from varvite.graph import features, ties
 from varvite.graph.parameters import Parameters
 from varvite.graph.signature import SCALE
 from varvite.graph.table import Record, Spread, Table, listed
 from varvite.session.kind import Read
 
 BUCKET, FIELD, COUNT = "bucket", "field", "count"
-BUCKET_FOCUSES = "bucket_focuses"
 IDS_PER_PAGE = 64
 OUT_OF_SCOPE = "out_of_scope"
 
@@ -210,7 +209,7 @@ def face(read: Read, bucket_id: str) -> dict[str, Any]:
     exemplars = [
         {"node_id": node_id, "score": score / SCALE} for node_id, score in kept["exemplars"]
     ]
-    focuses = listed(read, BUCKET_FOCUSES, bucket_id)
+    focuses = ties.focuses_of(read, bucket_id)
     return {**kept, **shown, "exemplars": exemplars, "focus_ids": focuses}
 
 

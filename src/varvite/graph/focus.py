@@ -15,11 +15,11 @@ from varvite import ids
 from varvite.errors import InputError, LimitError, RecordNotFoundError
 from varvite.graph import bucket, due, packets, queue, scoring
 from varvite.graph.batch import Batch
-from varvite.graph.bucket import BUCKET_FOCUSES
 from varvite.graph.changes import BucketChange
 from varvite.graph.parameters import Parameters
 from varvite.graph.queue import FOCUS
-from varvite.graph.table import Record, Spread, kept, listed, state
+from varvite.graph.table import Record, Spread, kept, state
+from varvite.graph.ties import BUCKET_FOCUSES, focuses_of
 from varvite.session.kind import Read
 
 COVERAGE, CONTROVERSY, MERGED = "coverage_changed", "controversy", "bucket_merged"
@@ -86,7 +86,7 @@ def _tied(
     change: BucketChange, labels: Mapping[str, str], read: Read, touches: dict[str, Touch]
 ) -> list[str]:
     """The focuses of the bucket, each with its touch; a candidate one where it never had any."""
-    tied = listed(read, BUCKET_FOCUSES, change.bucket_id)
+    tied = focuses_of(read, change.bucket_id)
     first = ids.derived("focus", change.bucket_id)
     if not tied and change.after != "out_of_scope" and state(read, FOCUS, first) is None:
         label = labels.get(change.bucket_id, change.bucket_id)
@@ -225,7 +225,7 @@ def open_focus(
 
 def follow(batch: Batch, bucket_id: str, into: str, parameters: Parameters, at_seq: int) -> None:
     """Tie the open focuses of a bucket to the one that it is merged into, where there is room."""
-    for focus_id in listed(batch.read, BUCKET_FOCUSES, bucket_id):
+    for focus_id in focuses_of(batch.read, bucket_id):
         focus = load(batch.read, focus_id)
         if into not in focus["bucket_ids"]:
             with suppress(LimitError):
@@ -245,7 +245,7 @@ def _tie(
             limit=BUCKETS_MAX,
         )
     for bucket_id in tied:
-        others = [one for one in listed(read, BUCKET_FOCUSES, bucket_id) if one != focus_id]
+        others = [one for one in focuses_of(read, bucket_id) if one != focus_id]
         if len(others) >= parameters.focuses_per_bucket:
             raise LimitError(
                 f"bucket {bucket_id} has {len(others)} open focuses",
@@ -313,7 +313,7 @@ def _fresh(question: str, bucket_ids: list[str]) -> Record:
 
 def _tied_focuses(focus: Record, read: Read) -> Iterable[tuple[str, bytes]]:
     for bucket_id in focus["bucket_ids"]:
-        tied = listed(read, BUCKET_FOCUSES, bucket_id)
+        tied = focuses_of(read, bucket_id)
         is_open = focus["status"] != "closed"
         if is_open and focus["id"] not in tied:
             tied.append(focus["id"])
