@@ -6,6 +6,7 @@ The thresholds were chosen on the first 150; the others were read before they we
 """
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from varvite.graph import payloads
 
 FOLDER = "artifacts/lkm-discovery/"
 BY_HAND = json.loads((Path(__file__).parent / "by_hand.json").read_text())
+PAGE = Path(__file__).parents[2] / "docs" / "graph.md"
 RESPONSES_PER_BATCH = 1
 
 COUNTS = """
@@ -152,25 +154,39 @@ def agreement(records, part):
     return dict(counts)
 
 
-def test_the_assigner_agrees_with_a_reader_as_the_documentation_says(replayed):
+ROWS = {
+    "in": "belong to a bucket",
+    "assigned": "… assigned",
+    "first": "… … nearest bucket is one of the reader's",
+    "any": "… … one of its buckets is",
+    "beside": "belong to none",
+    "left out": "… not assigned",
+}
+
+
+def documented(label, column):
+    """The number at the head of a cell of the page's tables."""
+    row = re.search(rf"^\| {re.escape(label)} \|(.+)\|$", PAGE.read_text(), re.MULTILINE)
+    return int(row[1].split("|")[column].split()[0])
+
+
+@pytest.mark.parametrize(("column", "part"), [(0, "tuned_on"), (1, "held_out")])
+def test_the_assigner_agrees_with_a_reader_as_the_documentation_says(replayed, column, part):
     _, _, records = replayed
 
-    assert agreement(records, "tuned_on") == {
-        "in": 117,
-        "assigned": 90,
-        "first": 75,
-        "any": 82,
-        "beside": 33,
-        "left out": 24,
+    assert agreement(records, part) == {
+        name: documented(label, column) for name, label in ROWS.items()
     }
-    assert agreement(records, "held_out") == {
-        "in": 56,
-        "assigned": 38,
-        "first": 30,
-        "any": 33,
-        "beside": 9,
-        "left out": 4,
-    }
+
+
+def test_the_shares_are_as_the_documentation_says(replayed):
+    store, _, _ = replayed
+
+    places = store.sql("select state, count(distinct node_id) from memberships group by all").rows()
+
+    found = {state: f"{count} ({count / 601:.0%})".replace("%", " %") for state, count in places}
+    row = " | ".join(found[one] for one in ("assigned", "ambiguous", "new_bucket_candidate"))
+    assert f"\n| {row} |\n" in PAGE.read_text()
 
 
 def test_how_the_responses_are_cut_into_batches_changes_no_bucket(graphs, given, replayed):
