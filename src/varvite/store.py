@@ -386,7 +386,13 @@ class Store:
         from varvite.segments.compact import compact
 
         with self._folder() as folder:
-            return compact(folder, dry_run=dry_run, max_seconds=max_seconds, progress=progress)
+            return compact(
+                folder,
+                dry_run=dry_run,
+                max_seconds=max_seconds,
+                progress=progress,
+                kind_of=kind_of,
+            )
 
     def rebuild(self, session_id: str, *, progress: Any = None) -> "Rebuilt":
         """Make a session's index, stream files and state anew from its journal."""

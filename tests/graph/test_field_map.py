@@ -1,6 +1,7 @@
 """What a step does to the field map: who is assigned where, and what a bucket then says."""
 
 import json
+import shutil
 
 import pytest
 
@@ -8,7 +9,9 @@ from varvite.errors import InputError, LimitError, MalformedInputError, StateCon
 from varvite.graph import payloads
 from varvite.graph.bucket import Bucket, Facts
 from varvite.graph.membership import QUEUE_MAX
+from varvite.session import faces
 from varvite.session.rebuild import rebuild
+from varvite.store import Store
 
 TERMS = {
     "size": ["finite size error", "twist averaging", "thermodynamic limit"],
@@ -423,6 +426,54 @@ def test_the_file_may_lag_and_never_shows_more_or_less_than_its_cursor_says(grap
     standing = {one["id"]: one["seq"] for one in records}
     assert shown["cursor"] <= cursor
     assert {one["id"]: one["updated_seq"] for one in shown["buckets"]} == standing
+
+
+@pytest.fixture
+def behind(graphs):
+    """A session whose writer goes on, and its file behind."""
+    with graphs.new() as session:
+        open_both(session)
+        session._writer._state_due = float("inf")
+        session.submit([hits(hit("a", SIZE), name="a")])
+        assert field_map(graphs)["cursor"] < session.cursor
+        yield session
+
+
+def test_a_compaction_writes_the_file_where_it_is_behind(graphs, behind):
+    Store(graphs.store.path).compact()
+
+    shown = field_map(graphs)
+    assert shown["cursor"] == behind.cursor
+    assert behind.field_map().items() <= shown.items()
+
+
+def test_a_compaction_leaves_a_newer_file_of_the_writer_in_its_place(graphs, behind, monkeypatch):
+    make = faces.made
+
+    def outrun(kind, read):
+        shown = make(kind, read)
+        monkeypatch.setattr(faces, "made", make)
+        behind.submit([hits(hit("b", SIZE), name="b")])
+        behind._writer.write_state()
+        return shown
+
+    monkeypatch.setattr(faces, "made", outrun)
+    Store(graphs.store.path).compact()
+
+    assert field_map(graphs)["cursor"] == behind.cursor
+
+
+def test_a_compaction_goes_on_where_there_is_no_index_to_show(graphs):
+    with graphs.new() as session:
+        open_both(session)
+    shown = field_map(graphs)
+    graphs.store.folder("s").remove("field_map.json")
+    shutil.rmtree(f"{graphs.store.path}/s/index")
+
+    made = Store(graphs.store.path).compact()
+
+    assert made.rows == shown["cursor"]
+    assert graphs.store.folder("s").stat("field_map.json") is None
 
 
 def test_a_rebuild_makes_the_same_index_and_the_same_file(graphs, place):

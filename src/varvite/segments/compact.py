@@ -7,7 +7,7 @@ published by itself, so a run that is cut short loses one chunk's work and no mo
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -23,10 +23,14 @@ from varvite.segments.manifest import Manifest, Segment
 from varvite.segments.merging import merge
 from varvite.segments.plan import Compact, End, Merge, plan
 from varvite.segments.publishing import locked, publish
+from varvite.session import faces
+from varvite.session import identity as identities
+from varvite.session.kind import Kind
 
 SCAN_MEMORY, SCAN_THREADS = "256MB", 1
 """Each thread of a scan may hold 2,048 lines decoded, however long; a second one gathers."""
 
+Kinds = Callable[[str], Kind]
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
 
@@ -62,9 +66,11 @@ def compact(
     max_seconds: float | None = None,
     progress: Progress | None = None,
     wait_s: float = 0,
+    kind_of: Kinds | None = None,
 ) -> Compacted:
     """Compact every session to its last committed batch, merge, and archive sealed parts.
 
+    kind_of: the kind of session of a name; with it, faces that are behind are written.
     Takes `_lake`'s lock, no session's. Memory is bounded; doing it again goes on
     where the last run stopped. A damaged session does not stop the others.
 
@@ -74,7 +80,7 @@ def compact(
         CorruptError: what kept a session from being compacted, once all others are, `.receipt`.
         DiskFullError, StorageError
     """
-    run = _Run(store, max_seconds, progress)
+    run = _Run(store, max_seconds, progress, kind_of)
     if dry_run:
         return run.foresee()
     with locked(store, wait_s=wait_s) as lake:
@@ -82,8 +88,14 @@ def compact(
 
 
 class _Run:
-    def __init__(self, store: Folder, max_seconds: float | None, progress: Progress | None) -> None:
-        self._store, self._report = store, progress or _silent
+    def __init__(
+        self,
+        store: Folder,
+        max_seconds: float | None,
+        progress: Progress | None,
+        kind_of: Kinds | None,
+    ) -> None:
+        self._store, self._report, self._kind_of = store, progress or _silent, kind_of
         self._began = time.monotonic()
         self._deadline = None if max_seconds is None else self._began + max_seconds
         self._manifest: Manifest = manifests.load(store)
@@ -118,6 +130,7 @@ class _Run:
                 self._compact(lake, step, found.names, faults)
         self._merge(lake)
         self._archive(found.names)
+        self._show(found.names)
         self._stop_if_over()
         return faults
 
@@ -206,6 +219,18 @@ class _Run:
                 return archive.archive(folder, self._manifest.compacted(uid))
         except FileNotFoundError:
             return 0  # deleted meanwhile
+
+    def _show(self, names: dict[str, str]) -> None:
+        """Write the faces that are behind. They are derived: a failure leaves them so."""
+        if self._kind_of is None:
+            return
+        for uid, name in names.items():
+            if self._over():
+                return
+            with suppress(OSError, VarviteError), self._store.folder(name) as folder:
+                identity = identities.read(folder)
+                kind = self._kind_of(identity.kind)
+                faces.catch_up(folder, identity, kind, self._manifest.compacted(uid))
 
     def _over(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline

@@ -12,9 +12,9 @@ from varvite.clock import now
 from varvite.disk.files import Folder, storing, write_all
 from varvite.disk.lock import Lock
 from varvite.disk.system import check_writable
+from varvite.session import faces, journal, opening, parts, projecting, recovery, state
 from varvite.session import identity as identities
 from varvite.session import index as indexes
-from varvite.session import journal, opening, parts, projecting, recovery, state
 from varvite.session.identity import Identity
 from varvite.session.index import Index
 from varvite.session.journal import Position
@@ -110,13 +110,13 @@ def _all(
         index.sync()
         made.sync()
         summary = kind.summary(index.get)
-        faces = {name: show(index.get) for name, show in kind.faces.items()}
+        shown = faces.made(kind, index.get)
     finally:
         index.close()
         made.close()
     made.publish()
     _swap(folder)
-    state.write_faces(folder, identity, faces, at.seq)
+    faces.write(folder, identity, shown, at.seq)
     state.write(folder, identity, state.State(at, first, made.counts, now(), summary))
     return made.counts
 

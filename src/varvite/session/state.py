@@ -4,7 +4,6 @@ It may lag behind the journal and says by how much: it carries the place in the
 journal that it speaks of, so a reader goes on from there and reads only what is newer.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -55,15 +54,6 @@ def write(folder: Folder, identity: Identity, state: State) -> None:
         | state.position._asdict(),
     }
     folder.replace(FILE, proof.document(values), sync=False)
-
-
-def write_faces(
-    folder: Folder, identity: Identity, faces: Mapping[str, dict[str, Any]], cursor: int
-) -> None:
-    """Replace the files that a kind of session adds, unsynced: they are derived too."""
-    head = {"session_id": identity.id, "uid": identity.uid, "cursor": cursor}
-    for name, values in faces.items():
-        folder.replace(name, proof.document(head | values), sync=False)
 
 
 def read(folder: Folder, identity: Identity) -> State | None:

@@ -28,8 +28,8 @@ from varvite.errors import (
     StorageError,
     WriterPoisonedError,
 )
+from varvite.session import faces, inbox, journal, opening, parts, projecting, records, state
 from varvite.session import identity as identities
-from varvite.session import inbox, journal, opening, parts, projecting, records, state
 from varvite.session.group_sync import GroupSync
 from varvite.session.index import Index
 from varvite.session.journal import Commit, Level, Position
@@ -456,8 +456,8 @@ class Writer:
         """
         made = self._state(at or self._clock())
         try:
-            faces = {name: show(self.index.get) for name, show in self.kind.faces.items()}
-            state.write_faces(self.folder, self.identity, faces, made.cursor)
+            shown = faces.made(self.kind, self.index.get)
+            faces.write(self.folder, self.identity, shown, made.cursor)
             state.write(self.folder, self.identity, made)
         except OSError:
             return
