@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
+from varvite.bench.counting import counted
 from varvite.disk.files import Files, Folder
 from varvite.samples import search
-from varvite.session.index import Index
 from varvite.session.reader import Reader
 from varvite.store import Store
 from varvite.testing import growing, watching
@@ -27,9 +27,6 @@ LAST_BATCH_RESPONSES = 40
 
 DIGITS_BYTES = 512
 """By which a file of numbers may differ, for having longer ones."""
-
-PAGES_BYTES = 8 << 10
-"""One page of an index's table, and one of its filter, for each key."""
 
 INDEX_FILES_MAX = 40
 
@@ -95,40 +92,20 @@ def _alike(short, long):
     )
 
 
-def _history(path):
-    """Whether a file grows with the history."""
-    return path.startswith((f"{SESSION}/journal/", "_lake/")) or path.endswith(".jsonl")
-
-
-@pytest.fixture
-def keys_asked(monkeypatch):
-    """How many keys of an index were looked up."""
-    asked = Counter()
-    get, get_many = Index.get, Index.get_many
-    monkeypatch.setattr(Index, "get", lambda self, *key: asked.update(keys=1) or get(self, *key))
-    monkeypatch.setattr(
-        Index,
-        "get_many",
-        lambda self, keys: asked.update(keys=len(keys)) or get_many(self, keys),
-    )
-    return asked
-
-
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_inside_it_reads_the_same_files_bytes_and_keys(histories, operation, keys_asked):
+def test_inside_it_reads_the_same_files_bytes_and_keys(histories, operation):
     seen = []
 
     for path in histories:
         spy = ReadSpy(path)
         getattr(Operations(path, spy, seed=100 + OPERATIONS.index(operation)), operation)()
-        seen.append((_named(spy.opened), _named(spy.bytes_by_path), keys_asked["keys"]))
-        keys_asked.clear()
+        seen.append((_named(spy.opened), _named(spy.bytes_by_path), spy.io.keys))
 
     short, long = seen
     assert short[0] == long[0]
     assert _alike(short[1], long[1])
     assert short[2] == long[2]
-    assert not [path for path in long[1] if _history(path)]
+    assert not [path for path in long[1] if watching.is_history(path)]
 
 
 _SCRIPT = """
@@ -142,13 +119,11 @@ getattr(Operations(sys.argv[2], Files(), int(sys.argv[4])), sys.argv[3])()
 
 @pytest.mark.skipif(not watching.can_trace(), reason="strace is not there, or may not be used")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_outside_it_opens_no_history_and_reads_a_page_of_index_a_key(
-    histories, operation, keys_asked
-):
+def test_outside_it_opens_no_history_and_reads_a_page_of_index_a_key(histories, operation):
     seed = 200 + 2 * OPERATIONS.index(operation)
     here = __file__.rpartition("/")[0]
-    getattr(Operations(histories[0], Files(), seed), operation)()
-    keys = keys_asked["keys"]
+    inside = Operations(histories[0], Files(), seed)
+    keys = counted(inside.store.files, getattr(inside, operation)).keys
 
     short, long = (
         watching.trace([sys.executable, "-c", _SCRIPT, here, path, operation, str(seed + 1)], path)
@@ -158,9 +133,11 @@ def test_outside_it_opens_no_history_and_reads_a_page_of_index_a_key(
     assert f"{SESSION}/session.json" in _read(long)
     assert _outside(short).keys() == _outside(long).keys()
     assert _alike(_read(short), _read(long))
-    assert not [path for path in _read(long) if _history(path)]
-    assert not [path for path in _outside(long) if _history(path) and _only_read(long, path)]
-    assert _index(long.caller.read) <= _index(short.caller.read) + keys * PAGES_BYTES
+    assert not [path for path in _read(long) if watching.is_history(path)]
+    assert not [
+        path for path in _outside(long) if watching.is_history(path) and _only_read(long, path)
+    ]
+    assert _index(long.caller.read) <= _index(short.caller.read) + keys * watching.PAGES_BYTES
     assert len([path for path in long.caller.opened if "/index/" in path]) <= INDEX_FILES_MAX
 
 

@@ -7,15 +7,14 @@ of a whole log reads.
 import os
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from benchmarks import pi_reading
 
-from varvite.session.index import Index
+from varvite.bench.counting import counted
 from varvite.store import Store
-from varvite.testing import growing
+from varvite.testing import growing, watching
 from varvite.testing.faulty import ReadSpy
 
 SESSION = "long"
@@ -30,9 +29,6 @@ LAST_BATCH_RUNS = 150
 
 DIGITS_BYTES = 2048
 """By which what is read may differ: numbers have more digits."""
-
-PAGES_BYTES = 8 << 10
-"""One page of an index's table, and one of its filter, for each key."""
 
 RUN = {"type": "run", "status": "keep", "metric": 1.5, "payload": {"code": "c", "change": "x"}}
 
@@ -73,34 +69,15 @@ def histories(request, tmp_path_factory):
     return paths
 
 
-@pytest.fixture
-def keys_asked(monkeypatch):
-    """How many keys of an index were looked up."""
-    asked = Counter()
-    get, get_many = Index.get, Index.get_many
-    monkeypatch.setattr(Index, "get", lambda self, *key: asked.update(keys=1) or get(self, *key))
-    monkeypatch.setattr(
-        Index,
-        "get_many",
-        lambda self, keys: asked.update(keys=len(keys)) or get_many(self, keys),
-    )
-    return asked
-
-
-def history(path):
-    return path.startswith((f"{SESSION}/journal/", "_lake/")) or path.endswith(".jsonl")
-
-
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_inside_it_reads_the_same_files_bytes_and_keys(histories, operation, keys_asked):
+def test_inside_it_reads_the_same_files_bytes_and_keys(histories, operation):
     seen = []
 
     for path in histories:
         spy = ReadSpy(path)
         OPERATIONS[operation](Store(path, files=spy))
-        seen.append((set(spy.opened), spy.bytes_by_path.total(), keys_asked["keys"]))
-        assert not [one for one in spy.bytes_by_path if history(one)]
-        keys_asked.clear()
+        seen.append((set(spy.opened), spy.bytes_by_path.total(), spy.io.keys))
+        assert not [one for one in spy.bytes_by_path if watching.is_history(one)]
 
     files, read, keys = zip(*seen, strict=True)
     assert len(set(map(len, files))) == 1
@@ -112,15 +89,12 @@ _SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_flat_experiment import OPERATIONS
+from varvite.bench.counting import counted
 from varvite.store import Store
-def read():
-    files = ("/proc/thread-self/io", "/proc/self/io")
-    return [int(open(name).read().split("rchar:")[1].split()[0]) for name in files]
 store, operation = Store(sys.argv[2]), OPERATIONS[sys.argv[3]]
 operation(store)  # what it imports is read
-before = read()
-operation(store)
-print(*(now - then for now, then in zip(read(), before)))
+counts = counted(store.files, lambda: operation(store))
+print(counts.bytes_read_outside, counts.bytes_read_all)
 """
 
 
@@ -142,17 +116,15 @@ def outside(path, operation):
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/io"), reason="the system does not count")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_outside_it_reads_a_page_of_index_a_key_and_no_history(
-    histories, operation, keys_asked, tmp_path
-):
-    OPERATIONS[operation](Store(histories[0]))
-    keys = keys_asked["keys"]
+def test_outside_it_reads_a_page_of_index_a_key_and_no_history(histories, operation, tmp_path):
+    store = Store(histories[0])
+    keys = counted(store.files, lambda: OPERATIONS[operation](store)).keys
     log = tmp_path / "log.jsonl"
 
     (first, _), *others = (outside(path, operation) for path in histories)
     runs = Store(histories[-1]).session(SESSION)["counts"]["records"]
     pi_reading.write(log, list(growing.runs(1, runs)))
 
-    assert max(mine for mine, _ in others) <= first + keys * PAGES_BYTES
+    assert max(mine for mine, _ in others) <= first + keys * watching.PAGES_BYTES
     assert max(whole for _, whole in others) < log.stat().st_size / 4
     assert len(pi_reading.resume(log)["runs"]) == runs

@@ -8,14 +8,11 @@ from collections import Counter
 
 import pytest
 
-from varvite.session.index import Index
 from varvite.store import Store
 from varvite.testing import watching
 from varvite.testing.faulty import ReadSpy
 from varvite.testing.recording import RecordingGaia
 
-PAGES_BYTES = 8 << 10
-"""A page of an index's table and one of its filter, for each key that is asked for."""
 TIDYING_BYTES = 8 << 20
 """What the index's own threads may read beside a step, where a history was just laid down."""
 WORDS_MAX = 16
@@ -235,14 +232,13 @@ from varvite.store import Store
 sys.path.insert(0, sys.argv[1])
 from conftest import Making
 import varvite.records.contracts
-def rchar():
-    return [int(open(f"/proc/{who}/io").read().split()[1]) for who in ("thread-self", "self")]
+from varvite.bench.counting import counted
 hits = Making.hits(*(f"gcn_last_{n}" for n in range(100)), buckets=["b1", "b2"], score=0.9)
-with Store(sys.argv[2]).graph("s") as session:
-    before = rchar()
-    receipt = session.submit([hits])
-    mine, all = (now - then for now, then in zip(rchar(), before))
-    print(json.dumps([mine, all, receipt.new, receipt.touched]))
+store, made = Store(sys.argv[2]), []
+with store.graph("s") as session:
+    counts = counted(store.files, lambda: made.append(session.submit([hits])))
+    read = [counts.bytes_read_outside, counts.bytes_read_all]
+    print(json.dumps([*read, made[0].new, made[0].touched]))
 """
 
 
@@ -250,12 +246,6 @@ with Store(sys.argv[2]).graph("s") as session:
 def test_incremental_continuation_does_not_scan_historical_records(
     grown, making, tmp_path, monkeypatch, sizes
 ):
-    asked = Counter()
-    get, get_many = Index.get, Index.get_many
-    monkeypatch.setattr(Index, "get", lambda self, *key: asked.update(keys=1) or get(self, *key))
-    monkeypatch.setattr(
-        Index, "get_many", lambda self, keys: asked.update(keys=len(keys)) or get_many(self, keys)
-    )
     monkeypatch.setattr("varvite.session.writer.STATE_EVERY_S", 1e9)
     hits = making.hits(*(f"gcn_last_{n}" for n in range(100)), buckets=["b1", "b2"], score=0.9)
     inside, outside, opens = [], [], []
@@ -266,9 +256,10 @@ def test_incremental_continuation_does_not_scan_historical_records(
         with Store(path, files=spy).graph("s") as session:
             session._writer._state_due = float("inf")
             spy.clear()
-            asked.clear()
+            before = spy.io.keys
             receipt = session.submit([hits])
-            inside.append((spy.opened.copy(), spy.bytes_by_path.copy(), asked["keys"]))
+            keys = spy.io.keys - before
+            inside.append((spy.opened.copy(), spy.bytes_by_path.copy(), keys))
             assert (receipt.new, len(receipt.touched["focuses"])) == (100, 2)
             assert len(receipt.touched["packets"]) == 2
         path = grown(size, str(tmp_path / f"outside-{size}"))
@@ -276,7 +267,7 @@ def test_incremental_continuation_does_not_scan_historical_records(
         if watching.can_trace():
             traced = watching.trace(command, path)
             files = traced.caller.read + traced.threads.read
-            assert not [one for one in files if re.search(r"journal/|\.jsonl$|_lake/", one)]
+            assert not [one for one in files if watching.is_history(one)]
             opens.append(
                 {
                     name: count
@@ -297,5 +288,5 @@ def test_incremental_continuation_does_not_scan_historical_records(
     (first, _, *made), (mine, whole, *made_again) = outside
     assert made == made_again
     assert opens[:1] == opens[1:]
-    assert mine <= first + keys[1] * PAGES_BYTES
+    assert mine <= first + keys[1] * watching.PAGES_BYTES
     assert whole <= mine + TIDYING_BYTES

@@ -16,6 +16,10 @@ from typing import NamedTuple
 _OPEN = re.compile(r"^openat\(.*?, (O_[A-Z_|]+)(?:, 0\d+)?\) += \d+<(.+)>$")
 _READ = re.compile(r"^(?:p?readv?|pread64|preadv2?)\(\d+<(.+?)>, .* = (\d+)$", re.DOTALL)
 _CALLS = "execve,openat,read,pread64,readv,preadv,preadv2"
+_HISTORY = re.compile(r"(^|/)journal/|^_lake/|\.jsonl$")
+
+PAGES_BYTES = 8 << 10
+"""One page of an index's table, and one of its filter, for each key that is asked for."""
 
 
 @dataclass(slots=True)
@@ -43,6 +47,11 @@ class Trace(NamedTuple):
 
     caller: Touched
     threads: Touched
+
+
+def is_history(path: str) -> bool:
+    """Whether a file, by its path in the store, grows with the history."""
+    return _HISTORY.search(path) is not None
 
 
 def can_trace() -> bool:
