@@ -343,6 +343,28 @@ def test_every_index_of_the_table_is_named_with_a_stream_that_the_session_has():
     assert names >= {"seen_source", "paper", "package_ref", "node", "bucket_membership"}
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_node_is_in_the_paper_of_a_chain_too_whichever_came_first(graphs, make, order, together):
+    found = {"nodes": [{"id": "paper:2::P1", "global_id": "gcn_1", "type": "claim"}], "edges": []}
+    chain = {"code": 0, "data": {"reasoning_chains": [{"graph": found}]}}
+    given = [
+        make.payload(make.search(make.variable("gcn_1", package="paper:1")), "hit"),
+        make.payload(chain, "chain"),
+        make.payload(chain, "again"),
+    ]
+    ordered = [given[one] for one in order] + given[2:]
+    with graphs.new() as session:
+        for batch in [ordered] if together else [[one] for one in ordered]:
+            session.submit(batch)
+
+    nodes = graphs.latest("nodes")
+    edges = [(nodes[one["src"]], nodes[one["dst"]]) for one in graphs.records()["edges"]]
+    assert sorted((one["source_key"], paper["paper_key"]) for one, paper in edges) == [
+        ("lkm:bohrium:variable:gcn_1", f"lkm:bohrium:paper:{number}") for number in (1, 2)
+    ]
+
+
 def test_a_node_that_a_chain_placed_in_its_paper_has_one_edge_to_it(graphs, make):
     nodes = [{"id": "paper:1::P1", "global_id": "gcn_1", "type": "claim", "content": "x"}]
     chain = {"graph": {"nodes": nodes, "edges": []}}

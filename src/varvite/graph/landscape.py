@@ -158,6 +158,7 @@ class _Step:
         node, kind = named.node, named.node["node_kind"]
         node_id = self._known.node_id(kind, named.source_key)
         if self._known.state(node_id) is not None:
+            self._in_papers(node_id, named.paper_keys, origin)
             return
         self._known.see(node_id, UNSEEN)
         node["source_key"] = named.source_key
