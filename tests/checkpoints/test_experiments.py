@@ -11,7 +11,8 @@ from varvite.adapters.pi_log import PiLog
 from varvite.experiment import ideas
 from varvite.experiment.ideas import Idea
 from varvite.experiment.session import Metric
-from varvite.testing import killing, mixed
+from varvite.samples import words
+from varvite.testing import mixed
 
 WORDS = (
     "merge",
@@ -300,16 +301,39 @@ def test_sessions_that_ended_alike_do_not_disagree(tmp_path, one, other):
     assert rows == []
 
 
-def test_words_that_too_many_ideas_have_are_reported_and_not_compared(tmp_path):
+def test_keys_that_too_many_ideas_share_are_reported_and_not_compared(tmp_path):
     store = varvite.open(tmp_path / "store")
     with store.experiment("s", create=True, level="fast") as session:
         session.append_records([run_of("keep", f"one two three four number{n}") for n in range(30)])
 
-    ran = found(store, parameters={"most": 20})
+    ran = found(store, parameters={"most": 2})
 
-    assert table(ran, "hot_keys") == [{"words": "four one three", "ideas": 30}]
-    assert ran.receipt.results["idea_pairs"] == 0
+    assert sum(row["ideas"] for row in table(ran, "hot_keys")) == 30
+    assert {row["example"][:8] for row in table(ran, "hot_keys")} == {"four num"}
+    assert ran.receipt.results["compared"] == ran.receipt.results["idea_pairs"] == 0
     assert found(store, parameters={"most": 30}).receipt.results["hot_keys"] == 0
+
+
+@pytest.mark.parametrize("runs", [1000, 4000])
+def test_few_ideas_are_compared_and_all_that_are_alike_found(tmp_path, runs):
+    rng = Random(runs)
+    store = varvite.open(tmp_path / "store")
+    texts = [words.sentence(rng) for _ in range(runs)]
+    made = {text: frozenset(ideas.words(text)) for text in texts}
+    planted = {frozenset((one, one - {max(one)})) for one in made.values() if len(one) >= 5}
+    shortened = [" ".join(min(pair, key=len)) for pair in planted]
+    with store.experiment("s", create=True, level="fast") as session:
+        session.append_records([run_of("keep", text) for text in texts + shortened])
+
+    ran = found(store)
+
+    alike = [(row["idea"], row["other"], row["likeness"]) for row in table(ran, "near_duplicates")]
+    pairs = {frozenset((frozenset(one.split()), frozenset(other.split()))): likeness
+             for one, other, likeness in alike if one != other}  # fmt: skip
+    assert planted <= pairs.keys()
+    assert all(likeness == float(ideas.likeness(*pair)) for pair, likeness in pairs.items())
+    assert min(pairs.values()) >= 0.8
+    assert ran.receipt.results["compared"] - len(pairs) < runs / 2
 
 
 def test_of_graph_sessions_and_empty_ones_it_says_nothing(tmp_path):
@@ -343,21 +367,3 @@ def test_one_more_run_anywhere_makes_another_run_of_it(tmp_path):
     assert found(store).state == "replayed"
     assert again.state == "ran"
     assert again.receipt.results["runs"] == first.receipt.results["runs"] + 1
-
-
-MOMENTS = [("inside",), pytest.param(("before", "after"), marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("moments", MOMENTS)
-def test_killed_anywhere_it_comes_to_the_same(tmp_path, moments):
-    store = fill(varvite.open(tmp_path / "store"), 4, sessions=3, runs=12)
-    killed = list(killing.everywhere(store, "experiments", None, str(tmp_path), moments))
-
-    whole = found(store)
-
-    assert len(killed) == 3 * len(moments)
-    for one in killed:
-        ran = found(one.store)
-        assert ran.receipt.results == whole.receipt.results
-        for name in whole.receipt.tables:
-            assert ran.answers.table(name) == whole.answers.table(name), (name, one)

@@ -13,7 +13,7 @@ from varvite.adapters.growth import GrowthLog
 from varvite.checkpoints import narrative
 from varvite.cli.main import cli
 from varvite.graph import payloads
-from varvite.testing import killing, mixed, worked
+from varvite.testing import mixed, worked
 from varvite.testing.worked import latest
 
 OPEN = ("candidate", "accepted")
@@ -328,21 +328,3 @@ def test_the_command_shows_the_report_as_it_is(tmp_path):
 
     assert as_text.output == text
     assert json.loads(as_json.output) == [{"session_id": "s", "report": text}]
-
-
-MOMENTS = [("inside",), pytest.param(("before", "after"), marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("moments", MOMENTS)
-def test_killed_anywhere_it_comes_to_the_same(tmp_path, moments):
-    store = worked.fill(varvite.open(tmp_path / "store"), steps=10)
-    killed = list(killing.everywhere(store, "narrative", "s", str(tmp_path), moments))
-
-    whole = found(store)
-
-    assert len(killed) == 2 * len(moments)
-    for one in killed:
-        ran = found(one.store)
-        assert ran.answers.text("report") == whole.answers.text("report")
-        for name in whole.receipt.tables:
-            assert ran.answers.table(name) == whole.answers.table(name), (name, one)

@@ -12,7 +12,7 @@ from varvite.errors import SessionStatusError
 from varvite.graph import payloads
 from varvite.session import inbox
 from varvite.session.reader import Reader
-from varvite.testing import killing, mixed, worked
+from varvite.testing import mixed, worked
 from varvite.testing.worked import latest
 
 
@@ -261,21 +261,3 @@ def test_a_session_without_focuses_has_an_empty_order(tmp_path):
     ran = found(store, apply=True)
 
     assert (order(ran), ran.receipt.proposes) == ([], {})
-
-
-MOMENTS = [("inside",), pytest.param(("before", "after"), marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("moments", MOMENTS)
-def test_killed_anywhere_it_comes_to_the_same(tmp_path, moments):
-    store = worked.fill(varvite.open(tmp_path / "store"), steps=10)
-    killed = list(killing.everywhere(store, "reprioritise", "s", str(tmp_path), moments))
-
-    whole = found(store)
-
-    assert len(killed) == 2 * len(moments)
-    for one in killed:
-        ran = found(one.store)
-        assert ran.receipt.results == whole.receipt.results
-        for name in whole.receipt.tables:
-            assert ran.answers.table(name) == whole.answers.table(name), (name, one)

@@ -14,7 +14,7 @@ from varvite.checkpoints.same_work import Pair, grouped
 from varvite.errors import SessionStatusError
 from varvite.graph import payloads
 from varvite.session import inbox
-from varvite.testing import growing, killing, mixed
+from varvite.testing import growing, mixed
 
 SYLLABLES = [start + vowel for start in "bdfgklmnprstv" for vowel in ("a", "en", "i", "or", "u")]
 WORDS = sorted({"".join(Random(seed).sample(SYLLABLES, 4)) for seed in range(3_000)})
@@ -379,22 +379,3 @@ def test_papers_without_title_or_words_and_sessions_without_papers_are_no_troubl
     add(store, [("a", "—", None), ("b", "—", None), ("c", "", None)])
 
     assert found(store).receipt.results["groups"] == 0
-
-
-MOMENTS = [("inside",), pytest.param(("before", "after"), marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("moments", MOMENTS)
-def test_killed_anywhere_it_comes_to_the_same(tmp_path, moments):
-    made, _ = planted(Random(7), 60)
-    store = new(tmp_path, made)
-    killed = list(killing.everywhere(store, "same-work", "s", str(tmp_path), moments))
-
-    whole = found(store)
-
-    assert len(killed) == 3 * len(moments)
-    for one in killed:
-        ran = found(one.store)
-        assert ran.receipt.results == whole.receipt.results
-        for name in whole.receipt.tables:
-            assert ran.answers.table(name) == whole.answers.table(name), (name, one)
