@@ -66,6 +66,19 @@ def test_a_node_that_a_chain_named_gets_a_revision_when_it_is_first_a_hit(graphs
     assert [one["count"] for one in records["sightings"]] == [1]
 
 
+def test_what_one_place_of_a_response_does_not_tell_of_a_node_another_does(graphs, make):
+    graph = {"nodes": [{"id": "paper:2::P1", "global_id": "gcn_9", "type": "claim"}], "edges": []}
+    given = make.evidence("gcn_9", "gcn_2")
+    given["data"]["reasoning_chains"] = [{"graph": graph}]
+    with graphs.new() as session:
+        session.submit([make.payload(given)])
+
+    nodes = graphs.records()["nodes"]
+    (found,) = [one for one in nodes if one.get("source_key") == "lkm:bohrium:variable:gcn_9"]
+    assert (found["content"], found["variable_type"]) == ("what gcn_9 says", "claim")
+    assert found["paper_key"] == "lkm:bohrium:paper:2"
+
+
 def test_a_premise_leads_to_its_factor_and_the_factor_to_the_conclusion(graphs, make):
     with graphs.new() as session:
         session.submit([make.payload(make.evidence("gcn_1", "gcn_2", "gcn_3"))])

@@ -18,7 +18,7 @@ _NOT_A_PREMISE = {"subproblem_of"}
 
 
 def read(data: Object, index: str) -> tuple[list[Named], list[Link]]:
-    """Everything that `data` names outside its search hits. A thing may be named twice."""
+    """Everything that `data` names outside its search hits, with all that it says of each."""
     named: list[Named] = []
     links: list[Link] = []
     claim = mapping(data, "claim", "$.data")
@@ -32,7 +32,17 @@ def read(data: Object, index: str) -> tuple[list[Named], list[Link]]:
     for position, paper_id, paper in _papers_with_graphs(data):
         papers = [source_key(index, "paper", paper_id)]
         _graph(paper, f"$.data.papers[{position}]", index, papers, named, links, within=paper_id)
-    return named, links
+    return _merged(named), links
+
+
+def _merged(named: list[Named]) -> list[Named]:
+    """Each thing once, at its first place; what that place does not tell, another may."""
+    met: dict[str, Named] = {}
+    for one in named:
+        first = met.get(one.source_key, one)
+        papers = list(dict.fromkeys(first.paper_keys + one.paper_keys))
+        met[one.source_key] = Named(one.source_key, papers, one.node | first.node)
+    return list(met.values())
 
 
 def sources(data: Object, index: str, links: list[Link]) -> list[tuple[str, str]]:
