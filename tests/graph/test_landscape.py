@@ -293,6 +293,24 @@ def test_a_failed_call_is_a_frontier_record_with_its_code(graphs, make):
 
 
 @pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"error": "deadline exceeded"}, "deadline exceeded"),
+        ({"error": None, "message": "busy"}, "busy"),
+        ({"error": ""}, None),
+        ({"error": {"msg": None}}, None),
+        ({}, None),
+    ],
+)
+def test_a_failed_call_is_kept_however_little_is_said_of_it(graphs, make, fields, message):
+    with graphs.new() as session:
+        session.submit([make.payload({"code": 502} | fields)])
+
+    (call,) = graphs.records()["frontier"]
+    assert (call["status"], call["code"], call.get("message")) == ("failed", 502, message)
+
+
 def test_a_retry_names_the_call_it_repeats_and_counts_the_attempts(graphs, make, apart):
     given = [
         make.payload(make.failure(), "r_003_x.json"),

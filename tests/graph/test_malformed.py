@@ -191,7 +191,7 @@ CASES = [
     ("reasoning", (*GRAPH, "edges", 0, "source"), "gone", None),
     ("reasoning", (*GRAPH, "edges", 0, "target"), MISSING, None),
     ("reasoning", (*GRAPH, "edges", 0, "type"), MISSING, None),
-    ("failure", ("error",), "deadline", None),
+    ("failure", ("error",), ["deadline"], None),
     ("failure", ("error", "msg"), 1, None),
     ("hits", ("query",), 1, None),
     ("hits", ("hits",), {}, None),

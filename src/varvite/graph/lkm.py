@@ -46,6 +46,9 @@ def read(payload: Any, index: str) -> Delta:
 
 
 def _message(payload: Object) -> str | None:
+    """What the provider says of a failure: an object, or no more than words."""
+    if type(payload.get("error")) is str:
+        return text(payload, "error", "$") or None
     error = mapping(payload, "error", "$") or {}
     return text(error, "msg", "$.error") or text(payload, "message", "$")
 
