@@ -292,7 +292,6 @@ def test_a_failed_call_is_a_frontier_record_with_its_code(graphs, make):
     assert kinds(graphs.records()) == []
 
 
-@pytest.mark.parametrize("apart", [True, False])
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -311,6 +310,7 @@ def test_a_failed_call_is_kept_however_little_is_said_of_it(graphs, make, fields
     assert (call["status"], call["code"], call.get("message")) == ("failed", 502, message)
 
 
+@pytest.mark.parametrize("apart", [True, False])
 def test_a_retry_names_the_call_it_repeats_and_counts_the_attempts(graphs, make, apart):
     given = [
         make.payload(make.failure(), "r_003_x.json"),
