@@ -1,6 +1,7 @@
 -- Keys with more claims on a side, or in an exclusive candidate, than are paired.
 --
--- One aggregate over the places; those of untouched keys are as they were.
+-- One aggregate over the places, which are those of keys that may have more; those of untouched
+-- keys are as they were.
 --
 -- params:   after           bigint   not null  candidates that changed since
 --           cap             bigint   not null  claims of a side that are paired

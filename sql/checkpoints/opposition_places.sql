@@ -1,6 +1,6 @@
--- The claims on either side of the contested keys, once each, numbered from the oldest.
+-- The claims on either side of the keys that have many, once each, numbered from the oldest.
 --
--- One pass over the sides, joined by key.
+-- One pass over the claims of these keys. In no order.
 --
 -- columns:  reason    varchar  not null  disputed, evidence or subject
 --           key       varchar  not null
@@ -11,15 +11,15 @@
 --           place     bigint   not null  from 1, on its side of its key
 with once as (
     select
-        s.reason,
-        s.key,
-        s.side,
-        s.claim,
-        max(s.seq) as seq,
-        min(s.question) as question
-    from sides as s
-    semi join contested as c on s.reason = c.reason and s.key = c.key
-    group by s.reason, s.key, s.side, s.claim
+        reason,
+        key,
+        side,
+        claim,
+        max(seq) as seq,
+        min(question) as question
+    from standing
+    where crowded
+    group by reason, key, side, claim
 )
 
 select
@@ -31,4 +31,3 @@ select
     question,
     row_number() over (partition by reason, key, side order by seq, claim) as place
 from once
-order by reason, key, side, place

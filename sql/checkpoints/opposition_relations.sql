@@ -3,8 +3,9 @@
 -- One pass over the latest edges and candidates, joined by the candidate's id; a candidate gives
 -- a row for each other claim that it names, an exclusive one a row for each two of the first.
 --
--- params:   after     bigint   not null  a relation counts where it, or its candidate, changed since
---           cap       bigint   not null  claims of an exclusive candidate that are paired
+-- In no order.
+--
+-- params:   cap       bigint   not null  claims of an exclusive candidate that are paired
 -- columns:  reason    varchar  not null  edge or candidate
 --           record    varchar  not null  its id
 --           stance    varchar  not null  for, against, or mutual where neither side is the evidence
@@ -72,9 +73,7 @@ opposing as (
         words,
         claim_refs
     from drafts
-    where
-        seq > $after
-        and (relation_type in ('opposes', 'undercuts') or pattern in ('contradict', 'exclusive'))
+    where relation_type in ('opposes', 'undercuts') or pattern in ('contradict', 'exclusive')
 ),
 
 members as (
@@ -126,7 +125,7 @@ select
     cast(case when coalesce(d.promoted, false) then 6 when e.stance = 'mutual' then 4 else 3 end as bigint) as weight
 from named as e
 left join drafts as d on e.candidate_id = d.id
-where e.stance is not null and (e.seq > $after or coalesce(d.seq, 0) > $after)
+where e.stance is not null
 union all
 select distinct
     'candidate' as reason,
@@ -141,4 +140,3 @@ select distinct
     cast(case when o.promoted then 6 else 4 end as bigint) as weight
 from paired as p
 inner join opposing as o on p.id = o.id
-order by reason, record, src, dst

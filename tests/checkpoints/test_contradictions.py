@@ -181,7 +181,15 @@ def test_no_step_makes_more_rows_than_there_are_records_and_pairs(tmp_path, monk
         assert again.receipt.results["touched"] == 1
         assert made["places"][-1] == 2 * count + 1
 
-    for name in ("relations", "sides", "places", "pairs", "tension_keys", "tensions"):
+    for name in (
+        "relations",
+        "subjects",
+        "standing",
+        "places",
+        "pairs",
+        "tension_keys",
+        "tensions",
+    ):
         of_full_runs = made[name][::2]
         assert len(of_full_runs) == len(counts)
         assert all(b <= 2.3 * a for a, b in pairwise(of_full_runs)), (name, of_full_runs)
@@ -256,4 +264,16 @@ def test_what_changed_between_two_runs_is_found_at_the_keys_it_left(empty):
     assert after.receipt.results["mode"] == "incremental"
     assert pairs(before) == pairs(first) | {("moved", "stays")}
     assert pairs(after) == {one for topic in topics for one in topic.pairs}
+    assert tables(after) == tables(run(empty, mode="full"))
+
+
+def test_an_edge_that_names_another_claim_leaves_the_keys_where_it_stood(empty):
+    mixed.append(empty, "s", [edge("e1", "supports", "x", "k"), edge("e2", "opposes", "y", "k")])
+    before = run(empty)
+    mixed.append(empty, "s", [edge("e1", "supports", "x", "away")])
+
+    after = run(empty)
+
+    assert after.receipt.results["mode"] == "incremental"
+    assert (pairs(before), pairs(after)) == ({("k", "y"), ("x", "y")}, {("k", "y")})
     assert tables(after) == tables(run(empty, mode="full"))

@@ -191,8 +191,12 @@ def test_applied_the_first_live_tensions_become_obligations_once(empty):
     assert empty.session("s")["cursor"] == cursor
 
 
+def nodes(*names):
+    return [{"stream": "nodes", "id": name, "node_kind": "variable"} for name in names]
+
+
 def test_an_obligation_that_was_closed_stays_closed_and_a_new_tension_gets_its_own(empty):
-    mixed.append(empty, "s", [edge("e1", "contradicts", "a", "b")])
+    mixed.append(empty, "s", [*nodes("a", "c"), edge("e1", "contradicts", "a", "b")])
     run(empty, apply=True)
     with empty.graph("s") as session:
         (own,) = obligation_ids(empty)
@@ -210,7 +214,7 @@ def obligation_ids(store):
 
 
 def test_a_paused_session_opens_none(empty):
-    mixed.append(empty, "s", [edge("e1", "contradicts", "a", "b")])
+    mixed.append(empty, "s", [*nodes("a"), edge("e1", "contradicts", "a", "b")])
     with empty.graph("s") as session:
         session.pause("enough for today")
 
@@ -226,6 +230,7 @@ def test_a_paused_session_opens_none(empty):
 
 def test_more_tensions_than_an_act_takes_are_handed_in_as_several(empty, monkeypatch):
     monkeypatch.setattr(contradictions, "ITEMS_MAX", 2)
+    mixed.append(empty, "s", nodes(*(f"a{n}" for n in range(5))))
     mixed.append(empty, "s", [edge(f"e{n}", "contradicts", f"a{n}", f"b{n}") for n in range(5)])
 
     ran = run(empty, apply=True)

@@ -26,7 +26,7 @@ CLAIMS_WIDE = 64
 GROWTH = 4
 """Of a session that is more than so many times what it was, all is read anew."""
 _KEPT = {
-    "sides": "opposition_sides",
+    "subjects": "opposition_subjects",
     "pairs": "opposition_pairs",
     "hot_keys": "opposition_hot_keys",
 }
@@ -40,20 +40,18 @@ def _find(run: Run) -> dict[str, Any]:
     since, cap = {"after": after}, {"cap": run.parameters["cap"]}
     _take_over(run, earlier)
     run.report("reading what opposes", 0, 3)
-    run.make("relations", "opposition_relations", since | cap)
-    if earlier:
-        run.make("changed", "opposition_changed", since)
-    else:
-        _none(run, "changed", "opposition_changed")
-    sides = run.make("sides", "opposition_sides", since)
+    run.make("relations", "opposition_relations", cap)
+    subjects = run.make("subjects", "opposition_subjects", since)
     run.report("finding who stands where", 1, 3)
-    touched = _contest(run, since=earlier is not None)
+    touched = _touched(run, since if earlier else None)
+    run.make("contested", "opposition_contested", since)
+    run.make("standing", "opposition_standing", cap)
     run.make("places", "opposition_places")
     hot = run.make("hot_keys", "opposition_hot_keys", since | cap)
     run.report("pairing", 2, 3)
-    pairs = run.make("pairs", "opposition_pairs", cap)
+    pairs = run.make("pairs", "opposition_pairs", since | cap)
     mode = "full" if earlier is None else "incremental"
-    counts = {"sides": sides, "touched": touched, "pairs": pairs, "hot_keys": hot}
+    counts = {"subjects": subjects, "touched": touched, "pairs": pairs, "hot_keys": hot}
     return {"mode": mode, "after": after} | counts
 
 
@@ -82,15 +80,12 @@ def _none(run: Run, table: str, statement: str) -> None:
     run.put(table, pa.schema(fields).empty_table())
 
 
-def _contest(run: Run, *, since: bool) -> int:
-    """Make `touched` and `contested`; how many keys are looked at anew, 0 where all are."""
-    if not since:
-        _none(run, "touched", "opposition_touched")
-        run.make("contested", "opposition_contested")
-        return 0
-    touched = run.make("touched", "opposition_touched")
-    run.make("contested", "opposition_contested_since")
-    return touched
+def _touched(run: Run, since: dict[str, Any] | None) -> int:
+    """Make `touched`; how many keys are looked at anew, 0 where all are."""
+    if since:
+        return run.make("touched", "opposition_touched", since)
+    _none(run, "touched", "opposition_touched")
+    return 0
 
 
 def _group(run: Run) -> dict[str, Any]:
@@ -144,7 +139,7 @@ JOB = Job(
     "contradictions",
     "Claims that something sets against each other, as tensions: open questions, ranked.",
     stages=(
-        Stage("find", _find, ("sides", "pairs", "hot_keys")),
+        Stage("find", _find, ("subjects", "pairs", "hot_keys")),
         Stage("group", _group, ("tension_pairs",)),
         Stage("rank", _rank, ("tensions",)),
     ),
