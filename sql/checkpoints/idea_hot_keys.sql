@@ -1,14 +1,16 @@
--- Rare words that stand together in more ideas than are compared with each other.
+-- Keys that more ideas share than are compared with each other, with one of these ideas.
 --
 -- One pass over the keys.
 --
--- params:   most   bigint   not null  ideas of one key that are compared
--- columns:  words  varchar  not null  three words
---           ideas  bigint   not null  that have them among their rarest
+-- params:   most     bigint   not null  ideas of one key that are compared
+-- columns:  key      bigint   not null  a hash, see the view `idea_keys`
+--           ideas    bigint   not null  that share it
+--           example  varchar  not null  the first of them
 select
-    words,
-    count(*) as ideas
-from idea_keys
-group by words
+    key,
+    count(*) as ideas,
+    min(idea) as example
+from shared_keys
+group by key
 having count(*) > $most
-order by words
+order by key

@@ -18,7 +18,7 @@
 --           keep_ordinal      bigint   null
 --           keep_metric       double   null
 --           keep_description  varchar  null
-with said as (
+with said as materialized (
     select
         *,
         array_to_string(list_sort(list_distinct(
@@ -54,12 +54,14 @@ later as (
         on d.session_uid = k.session_uid and d.other = k.idea and d.seq < k.seq
     union all
     select d.session_uid, d.seq, k.seq, 'assumption', 3
-    from (select * from keeps where overturns is not null) as k
-    inner join discards as d
-        on
-            k.session_uid = d.session_uid
-            and k.seq > d.seq
-            and (k.overturns = d.id or (d.assumed <> '' and k.overturned = d.assumed))
+    from (select * from discards where assumed <> '') as d
+    asof inner join (select * from keeps where overturned <> '') as k
+        on d.session_uid = k.session_uid and d.assumed = k.overturned and d.seq < k.seq
+    union all
+    select d.session_uid, d.seq, k.seq, 'assumption', 3
+    from discards as d
+    asof inner join (select * from keeps where overturns is not null) as k
+        on d.session_uid = k.session_uid and d.id = k.overturns and d.seq < k.seq
 ),
 
 first as (

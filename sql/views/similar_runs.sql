@@ -22,19 +22,23 @@
 --           of_metric       double   null
 --           of_failed       boolean  not null  it was a discard, or failed
 --           of_description  varchar  null
-with earlier as (
+with tried as materialized (
+    select * from ideas
+),
+
+earlier as (
     select r.session_uid, r.seq, e.seq as of_seq, 'change' as alike_in, 1.0::double as likeness
-    from ideas as r
-    asof inner join (select * from ideas where change is not null) as e
+    from tried as r
+    asof inner join (select * from tried where change is not null) as e
         on r.session_uid = e.session_uid and r.change = e.change and r.seq > e.seq
     union all
     select r.session_uid, r.seq, e.seq, 'description', r.likeness
     from (
         select i.session_uid, i.seq, s.other, s.likeness
-        from ideas as i
+        from tried as i
         inner join similar_ideas as s on i.session_uid = s.session_uid and i.idea = s.idea
     ) as r
-    asof inner join (select * from ideas where idea is not null) as e
+    asof inner join (select * from tried where idea is not null) as e
         on r.session_uid = e.session_uid and r.other = e.idea and r.seq > e.seq
 ),
 
@@ -67,6 +71,6 @@ select
     e.failed as of_failed,
     e.description as of_description
 from last as l
-inner join ideas as r on l.session_uid = r.session_uid and l.seq = r.seq
-inner join ideas as e on l.session_uid = e.session_uid and l.of_seq = e.seq
+inner join tried as r on l.session_uid = r.session_uid and l.seq = r.seq
+inner join tried as e on l.session_uid = e.session_uid and l.of_seq = e.seq
 where l.place = 1

@@ -29,13 +29,20 @@ def _compare(run: Run) -> dict[str, Any]:
     run.report("ideas", 0, 3)
     ideas = run.make("idea_texts")
     run.put("idea_words", _words(run))
-    run.make("idea_heads")
-    run.make("idea_keys")
+    keys = run.make("shared_keys", "idea_shared_keys")
     hot = run.make("hot_keys", "idea_hot_keys", {"most": run.parameters["most"]})
     run.report("pairs", 1, 3)
+    compared = run.make("compared_ideas")
     pairs = run.make("idea_pairs") - ideas
     run.report("tries", 2, 3)
-    return {"ideas": ideas, "idea_pairs": pairs, "hot_keys": hot, "tries": run.make("tries")}
+    return {
+        "ideas": ideas,
+        "idea_keys": keys,
+        "hot_keys": hot,
+        "compared": compared,
+        "idea_pairs": pairs,
+        "tries": run.make("tries"),
+    }
 
 
 def _words(run: Run) -> pa.Table:
@@ -67,8 +74,6 @@ JOB = Job(
     kind="experiment",
     wide=True,
     parameters={
-        "most": Parameter(
-            200, "ideas with three rare words in common that are compared", 2, 10_000
-        ),
+        "most": Parameter(200, "ideas of one key that are compared with each other", 2, 10_000),
     },
 )
