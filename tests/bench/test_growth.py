@@ -2,7 +2,7 @@ import pytest
 
 from varvite.bench.counting import Counts
 from varvite.bench.figures import COUNTED, Rounds
-from varvite.bench.growth import INDEX_FILES_MAX, PAGE_BYTES, judge, slope
+from varvite.bench.growth import INDEX_FILES_MAX, PAGE_BYTES, TABLE_PAGES, judge, slope
 
 SMALL, LARGE = 10_000, 1_000_000
 
@@ -38,6 +38,14 @@ def test_a_cost_may_grow_by_what_is_allowed_and_by_no_more(what, keys, allowed):
 
     assert grown(given | {what: 7}, given | {what: 7 + allowed}) == set()
     assert grown(given | {what: 7}, given | {what: 7 + allowed + 1}) == {what}
+
+
+def test_each_table_that_a_larger_index_has_more_may_be_opened():
+    read = PAGE_BYTES + 2 * TABLE_PAGES * PAGE_BYTES
+    short, long = {"keys": 0, "index_files": 7}, {"keys": 0, "index_files": 9}
+
+    assert grown(short, long | {"bytes_read_outside": read}) == set()
+    assert grown(short, long | {"bytes_read_outside": read + 1}) == {"bytes_read_outside"}
 
 
 @pytest.mark.parametrize(("keys", "allowed"), [(0, 8), (80, 8), (500, 50)])

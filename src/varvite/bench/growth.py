@@ -1,8 +1,9 @@
 """Whether an operation's cost grows with the history: counts decide, times never do.
 
 Pure: figures in, verdicts out. Each key that is looked up may cost a page of the index
-and a page of its filter more, which a small index holds in one place; everything else
-may grow by the digits of larger numbers, for which one page is enough.
+and a page of its filter more, which a small index holds in one place, and each table that
+a larger index has more is opened; everything else may grow by the digits of larger
+numbers, for which one page is enough.
 """
 
 import math
@@ -15,6 +16,9 @@ from varvite.bench.figures import Figure
 
 PAGE_BYTES = 4 << 10
 PAGES_PER_KEY = 2
+TABLE_PAGES = 16
+"""What opening one more table of the index reads: its end, and the top of its index and filter."""
+
 INDEX_FILES_MAX = 40
 """An index merges its tables by size: it has a few tens of them, however large it is."""
 
@@ -66,11 +70,10 @@ def judge(figures: Iterable[Figure]) -> list[Growth]:
 
 def _of_operation(figures: Sequence[Figure]) -> list[Growth]:
     keys = figures[0].counts["keys"]
-    pages = PAGE_BYTES * max(1, PAGES_PER_KEY * keys)
     index_files = max(0, INDEX_FILES_MAX - figures[0].counts["index_files"])
     allowed: dict[str, float | None] = {
         "bytes_read": PAGE_BYTES,
-        "bytes_read_outside": pages,
+        "bytes_read_outside": PAGE_BYTES * _pages(figures, keys),
         "files_opened": 0,
         "files_touched": 0,
         "index_files": index_files,
@@ -80,6 +83,11 @@ def _of_operation(figures: Sequence[Figure]) -> list[Growth]:
     times = [_times(figures, name) for name in ("seconds", "noise", "ratio")]
     counted = [_counted(figures, name, bound) for name, bound in allowed.items()]
     return [one for one in times if one.by_records] + counted
+
+
+def _pages(figures: Sequence[Figure], keys: int) -> int:
+    tables = [one.counts["index_files"] for one in figures]
+    return max(1, PAGES_PER_KEY * keys) + TABLE_PAGES * (max(tables) - tables[0])
 
 
 def _counted(figures: Sequence[Figure], name: str, allowed: float | None) -> Growth:

@@ -241,6 +241,7 @@ def _options() -> Any:
     options.set_stats_dump_period_sec(0)
     options.set_stats_persist_period_sec(0)
     options.set_max_open_files(-1)  # a table opened later than the index reads its whole filter
+    options.set_max_file_opening_threads(1)  # 16 take longer to start than to read
     options.set_skip_stats_update_on_db_open(True)
     options.set_compaction_style(DBCompactionStyle.universal())
     options.set_target_file_size_base(TABLE_BYTES)
