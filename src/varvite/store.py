@@ -354,6 +354,7 @@ class Store:
         from varvite import checkpoints
         from varvite.checkpoints.running import MEMORY_MB, Options, run
         from varvite.graph.port import NoGaia
+        from varvite.session.listing import kinds
 
         job = checkpoints.job(name)
         options = Options(
@@ -367,10 +368,9 @@ class Store:
             gaia=gaia or NoGaia(),
         )
         asked: list[str | None] = [session_id]
-        if session_id is None and not job.wide:
-            rows = self.sessions()
-            asked = [row["session_id"] for row in rows if job.kind in {None, row["kind"]}]
         with self._folder() as folder:
+            if session_id is None and not job.wide:
+                asked = [name for name, one in kinds(folder).items() if job.kind in {None, one}]
             return [
                 run(folder, job, one, parameters or {}, options, kind_of=kind_of) for one in asked
             ]

@@ -123,3 +123,42 @@ def test_repair_says_first_what_it_would_do(searched):
 
 def test_a_session_that_is_not_there_cannot_be_verified(searched):
     assert searched.refused(3, "verify", "nobody")["code"] == "session_not_found"
+
+
+def test_a_session_that_lost_its_journal_is_nowhere_passed_over_in_silence(searched, experimented):
+    lost = searched.store / "e" / "events.ndjson"
+    lost.unlink()
+
+    for verb in (
+        ("sql", "select session_id from sessions"),
+        ("checkpoint", "experiments", "--dry-run"),
+    ):
+        error = searched.refused(3, *verb)
+        assert (error["code"], error["file"]) == ("not_a_session", str(lost))
+        assert error["hint"].startswith("put it back from a copy")
+    assert searched.json("sql", NODES, "--session", "s") != []
+
+
+def test_compaction_tells_of_a_lost_journal_once_the_other_sessions_are_compacted(
+    searched, experimented
+):
+    (searched.store / "e" / "events.ndjson").unlink()
+
+    error = searched.refused(3, "compact")
+
+    assert error["code"] == "not_a_session"
+    assert error["hint"].endswith("all other sessions are compacted")
+    assert error["receipt"]["rows"] == 10
+    compacted = searched.json("sql", "select count(*) as n from segments", "--session", "s")
+    assert compacted[0]["n"] > 0
+
+
+def test_repair_exits_with_six_where_something_stays_damaged(searched, experimented):
+    (searched.store / "e" / "events.ndjson").unlink()
+
+    for options in (["--dry-run"], []):
+        result = searched("repair", *options)
+        (row,) = json.loads(result.stdout)
+        assert (result.exit_code, row["mended"]) == (6, False)
+        assert row["done"].startswith("not mended: ")
+    assert searched("verify").exit_code == 6

@@ -244,3 +244,23 @@ def test_a_repair_cut_short_is_ended_by_the_next_one(filled, tmp_path):
         assert len(filled.lines("one")) + len(filled.lines("two")) == before
         kept = [line for line in filled.lines("one") if orjson.loads(line)["stream"] == "nodes"]
         assert kept == wanted
+
+
+def test_a_journal_that_is_gone_is_told_as_not_mended_and_nothing_is_promised_of_it(filled):
+    (filled.path / "one" / "events.ndjson").unlink()
+    shutil.rmtree(filled.path / "one" / "index")
+    [segment] = manifests.load(filled.store).segments
+    filled.flip(segment, byte=segment.bytes // 2)
+    before = bytes_of(filled)
+
+    foreseen = mend(filled, dry_run=True)
+    done = mend(filled)
+
+    assert foreseen == done
+    assert {(one.file.rpartition("/")[2], one.mended) for one in done} == {
+        ("index", False),
+        ("events.ndjson", False),
+        (segment.path.rpartition("/")[2], False),
+    }
+    kept = bytes_of(filled)
+    assert {name for name in before if name.name != "lock" and kept[name] != before[name]} == set()

@@ -89,8 +89,10 @@ class SessionAt:
 def sessions(store: Folder, manifest: Manifest, only: list[str] | None) -> list[SessionAt]:
     """The sessions of the store, or those named, each at its last committed batch.
 
+    One that is deleted meanwhile is left out; one that cannot be read is not.
+
     Raises:
-        SessionNotFoundError, CorruptError, NewerFormatError
+        SessionNotFoundError, NotASessionError, CorruptError, NewerFormatError
     """
     names = listing.names(store) if only is None else [*dict.fromkeys(map(ids.session_id, only))]
     found = []
@@ -99,8 +101,11 @@ def sessions(store: Folder, manifest: Manifest, only: list[str] | None) -> list[
             with Reader(store, name) as reader:
                 _refuse_deleted(reader, manifest)
                 found.append(_at(name, reader, manifest.compacted(reader.identity.uid)))
-        except (NotASessionError, SessionNotFoundError):
+        except SessionNotFoundError:
             if only is not None:
+                raise
+        except NotASessionError:
+            if only is not None or name in listing.names(store):
                 raise
     _refuse_copies(store, found)
     return found

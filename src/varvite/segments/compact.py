@@ -77,7 +77,8 @@ def compact(
     Raises:
         SessionLockedError: another compaction is at work.
         StoppedError: `max_seconds` are over; what was done is published, `.receipt`.
-        CorruptError: what kept a session from being compacted, once all others are, `.receipt`.
+        CorruptError, NotASessionError: what kept a session from being compacted, once all
+            others are, `.receipt`; `.others` where several were kept.
         DiskFullError, StorageError
     """
     run = _Run(store, max_seconds, progress, kind_of)
@@ -116,7 +117,7 @@ class _Run:
         try:
             faults = self._all(lake)
             if faults:
-                raise faults[0]
+                raise _told(faults)
         except VarviteError as error:
             error.data["receipt"] = self._finish().as_dict()
             raise
@@ -243,6 +244,15 @@ class _Run:
         self._receipt.generation_after = self._manifest.generation
         self._receipt.seconds = time.monotonic() - self._began
         return self._receipt
+
+
+def _told(faults: list[VarviteError]) -> VarviteError:
+    """The first fault, which says that it did not stop the others."""
+    first = faults[0]
+    first.hint = "; ".join(filter(None, [first.hint, "all other sessions are compacted"]))
+    if len(faults) > 1:
+        first.data["others"] = [each.as_dict() for each in faults[1:]]
+    return first
 
 
 def _with_chunk(base: Manifest, chunk: Chunk, made: list[Segment]) -> Manifest:

@@ -32,13 +32,17 @@ Kinds = Callable[[str], Kind]
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was done about a file, or would be. `lost`: ranges of seqs, both ends in them."""
+    """What was done about a file, or would be. `lost`: ranges of seqs, both ends in them.
+
+    mended: it is well again, or would be; else `done` says why it is not.
+    """
 
     file: str
     what: str
     done: str
     session: str | None = None
     lost: list[tuple[int, int]] = field(default_factory=list)
+    mended: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -66,7 +70,9 @@ class _Repairing:
     def __init__(self, store: Folder, lake: Folder | None, kind_of: Kinds) -> None:
         self._store, self._lake, self._kind_of = store, lake, kind_of
         self._done: list[Repair] = []
-        self._rebuilt: set[str] = set()
+        self._settled: set[str] = set()
+        self._stuck: set[str] = set()
+        """Sessions made anew, and those that nothing can be made anew from."""
 
     def all(self) -> list[Repair]:
         self._manifests()
@@ -74,16 +80,16 @@ class _Repairing:
         for name in sorted({one.session for one in found if one.area == "journal" and one.session}):
             self._mend(name, [one for one in found if one.session == name])
         for one in found:
-            if one.area == "history" and one.session not in self._rebuilt:
+            if one.area == "history" and one.session not in self._settled:
                 self._forget(one)
         for one in found:
             if one.area == "segment":
                 self._remake(one)
         for one in found:
-            if one.area == "derived" and one.session and one.session not in self._rebuilt:
+            if one.area == "derived" and one.session and one.session not in self._settled:
                 self._rebuild(one.session, one.file, one.what)
             elif one.area == "session":
-                self._say(one.file, one.what, f"left as it is: {one.hint}", one.session)
+                self._leave(one.file, one.what, f"left as it is: {one.hint}", one.session)
         return self._done
 
     def _say(
@@ -95,6 +101,9 @@ class _Repairing:
         lost: list[tuple[int, int]] | None = None,
     ) -> None:
         self._done.append(Repair(file, what, done, session, lost or []))
+
+    def _leave(self, file: str, what: str, why: str, session: str | None = None) -> None:
+        self._done.append(Repair(file, what, why, session, mended=False))
 
     def _manifests(self) -> None:
         """Put the content of the last sound generation in the place of a damaged one.
@@ -128,8 +137,10 @@ class _Repairing:
         try:
             mended = mending.mend(self._store, name, manifest, dry_run=self._lake is None)
         except VarviteError as error:
-            first = found[0]
-            self._say(first.file, first.what, f"not mended: {error}", name)
+            self._settled.add(name)
+            self._stuck.add(name)
+            for one in found:
+                self._leave(one.file, one.what, f"not mended: {error}", name)
             return
         if self._lake and mended.through and mended.through != manifest.sessions.get(mended.uid):
             publish(self._store, lambda base: mending.with_through(base, mended))
@@ -173,6 +184,11 @@ class _Repairing:
         if segment is None:
             return
         names = _names(self._store)
+        stuck = sorted(self._stuck & {names.get(uid) for uid in segment.sessions})
+        if stuck:
+            why = f"not made anew: {', '.join(map(str, stuck))} has no journal to make it from"
+            self._leave(one.file, one.what, why)
+            return
         lost = segment.sessions.keys() - names.keys() - manifest.deleted.keys()
         done = "quarantined, and made anew from the journal"
         if lost:
@@ -181,8 +197,9 @@ class _Repairing:
             if self._lake:
                 self._exchange(self._lake, manifest, segment, names)
         except VarviteError as error:
-            done = f"not made anew: {error}"
-        self._say(one.file, one.what, done)
+            self._leave(one.file, one.what, f"not made anew: {error}")
+        else:
+            self._say(one.file, one.what, done)
 
     def _exchange(
         self, lake: Folder, manifest: Manifest, segment: Segment, names: dict[str, str]
@@ -200,7 +217,7 @@ class _Repairing:
                 folder.rename(name, f"{folder_name}-{name}", to=kept)
 
     def _rebuild(self, name: str, file: str, what: str) -> None:
-        self._rebuilt.add(name)
+        self._settled.add(name)
         done = "index, stream files and state made anew from the journal"
         try:
             with identities.open_folder(self._store, name) as session:
@@ -208,8 +225,9 @@ class _Repairing:
             if self._lake:
                 rebuild(self._store, name, kind)
         except VarviteError as error:
-            done = f"not rebuilt: {error}"
-        self._say(file, what, done, name)
+            self._leave(file, what, f"not rebuilt: {error}", name)
+        else:
+            self._say(file, what, done, name)
 
 
 def _count(ranges: list[tuple[int, int]]) -> int:

@@ -103,7 +103,7 @@ def _journal(
     except VarviteError as error:
         facts.sound = False
         file = session.where(parts.ACTIVE)
-        found.append(Finding(file, error.message, REPAIR, "missing", "journal", name))
+        found.append(Finding(file, error.message, error.hint or REPAIR, "missing", "journal", name))
     return found
 
 

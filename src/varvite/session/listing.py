@@ -28,6 +28,19 @@ def listing(store: Folder) -> list[dict[str, Any]]:
     return [_row(store, name) for name in names(store)]
 
 
+def kinds(store: Folder) -> dict[str, str]:
+    """The kind of each session, by name. Reads one small file a session.
+
+    Raises:
+        NotASessionError, CorruptError, NewerFormatError
+    """
+    found = {}
+    for name in names(store):
+        with identities.open_folder(store, name) as session:
+            found[name] = identities.read(session).kind
+    return found
+
+
 def row(store: Folder, session_id: str) -> dict[str, Any]:
     """One session at a glance; `counts` and `summary` are those at the cursor `counts_at`.
 

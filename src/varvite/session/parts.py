@@ -14,6 +14,8 @@ ACTIVE = "events.ndjson"
 SEALED = "journal"
 PART_BYTES_MAX = 64 << 20
 HEADER_BYTES = 2 << 10
+LOST = "put it back from a copy, or move the session's folder out of the store"
+"""What to do where the active part is gone: nothing else has all of it."""
 _CONFLICT = b"<<<<<<< "
 _NAME = re.compile(r"(\d{12})\.ndjson(\.zst)?")
 
@@ -122,7 +124,7 @@ def _active_is_a_file(session: Folder) -> Iterator[None]:
                 raise
             raise NotASessionError(
                 f"{where} is missing, or no file",
-                hint="`varvite verify` shows what is there",
+                hint=LOST,
                 file=where,
             ) from None
 
