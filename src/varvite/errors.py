@@ -22,7 +22,8 @@ Grouped by what a caller does about it; `code` is stable, `exit_code` is the com
     │   └── ForeignIndexError
     ├── NewerFormatError      upgrade; reading still works            7
     ├── ConflictError         read again, decide again                8
-    │   ├── StateConflictError      .cursor is the session's now
+    │   ├── StateConflictError      what is asked does not go with what is there
+    │   │   └── CursorConflictError .cursor is the session's now: read, and append again
     │   ├── SessionStatusError      .status forbids it
     │   │   └── FinalizeStateError  the session is not to be finalized
     │   ├── SessionExistsError
@@ -163,6 +164,9 @@ class ConflictError(VarviteError):
 
 class StateConflictError(ConflictError):
     code = "state_conflict"
+
+
+class CursorConflictError(StateConflictError):
     retryable = True
 
 

@@ -74,6 +74,20 @@ def test_focuses_are_opened_listed_and_set(worked):
     assert worked.refused(3, "graph", "focus", "set", "s", "focus_none", "--status", "closed")
 
 
+def test_a_conflict_that_no_retry_can_end_says_so(worked):
+    own = worked.json(
+        "graph", "obligations", "open", "s", "why", "--target", "b", "--target-kind", "bucket"
+    )["id"]
+    worked.json("graph", "obligations", "close", "s", own, "--why", "answered")
+
+    for verb in (
+        ("obligations", "close", "s", own, "--why", "answered"),
+        ("open", "s", "--set", "overdue_after=3"),
+    ):
+        error = worked.refused(8, "graph", *verb)
+        assert (error["code"], error["retryable"]) == ("state_conflict", False)
+
+
 def test_obligations_are_opened_listed_and_closed(worked):
     options = ("--target", "b", "--target-kind", "bucket", "--kind", "coverage_gap")
     own = worked.json("graph", "obligations", "open", "s", "answer it", *options)["id"]

@@ -133,7 +133,7 @@ def test_a_batch_built_on_an_old_cursor_is_refused_with_the_one_of_now(writer):
     for wrong in (0, 1, 3, -1):
         with pytest.raises(StateConflictError) as caught:
             writer.append([note(3)], expected_cursor=wrong)
-        assert caught.value.cursor == 2
+        assert (caught.value.cursor, caught.value.retryable) == (2, True)
 
     assert writer.append([note(3)], expected_cursor=2).cursor == 3
 

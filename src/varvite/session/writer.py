@@ -21,10 +21,10 @@ from varvite.disk.lock import Lock
 from varvite.disk.system import check_writable
 from varvite.errors import (
     CommitUnknownError,
+    CursorConflictError,
     ForeignWriterError,
     InputError,
     LimitError,
-    StateConflictError,
     StorageError,
     WriterPoisonedError,
 )
@@ -151,7 +151,7 @@ class Writer:
 
         Raises:
             InputError: a record is refused; nothing was written.
-            StateConflictError: `expected_cursor` is not the session's cursor.
+            CursorConflictError: `expected_cursor` is not the session's cursor.
             DiskFullError, StorageError: the batch is absent; the handle goes on.
             CommitUnknownError: the sync failed; reopen to learn what is there.
             ForeignWriterError: something else wrote; nothing was written.
@@ -259,7 +259,7 @@ class Writer:
 
     def _expect(self, cursor: int | None) -> None:
         if cursor is not None and cursor != self.cursor:
-            raise StateConflictError(
+            raise CursorConflictError(
                 f"the session is at cursor {self.cursor}, not at {cursor}",
                 hint="read what is new, then append again",
                 cursor=self.cursor,
