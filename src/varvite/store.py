@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 GIT_ATTRIBUTES = b"*.ndjson -text merge=binary\n*.jsonl -text merge=binary\n"
 GIT_IGNORE = b"index/\nlock\nCLEAN\n*.tmp\n_lake/\n"
 
+_OURS = frozenset({"_lake", "_trash"})
+"""What a store keeps when its last session is gone."""
+
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and how much there is."""
 
@@ -79,6 +82,24 @@ class Store:
         with folder:
             yield folder
 
+    @contextmanager
+    def _whole(self) -> Iterator[Folder]:
+        """The store's folder, for what asks all of it.
+
+        Raises:
+            NotFoundError: there is none, or what is there is something else.
+        """
+        from varvite.session.listing import names
+
+        with self._folder() as folder:
+            shown = [name for name in folder.names() if not name.startswith(".")]
+            if shown and not _OURS & {*shown} and not names(folder):
+                raise NotFoundError(
+                    f"{self.path} is no store: it has other things, and no session",
+                    hint="name the store's folder, as by --store; a session created here makes one",
+                )
+            yield folder
+
     def sessions(self) -> list[dict[str, Any]]:
         """The sessions by name, each from its `state.json` and the journal beyond it.
 
@@ -87,7 +108,7 @@ class Store:
         """
         from varvite.session.listing import listing
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return listing(folder)
 
     def session(self, session_id: str) -> dict[str, Any]:
@@ -299,7 +320,7 @@ class Store:
         if query.isidentifier():
             named = statements.query(query)
             text, given = named.text, named.bound(params)
-        with self._folder() as folder, Snapshot(folder, sessions=sessions, as_of=as_of) as snapshot:
+        with self._whole() as folder, Snapshot(folder, sessions=sessions, as_of=as_of) as snapshot:
             return snapshot.ask(text, given)
 
     def connect(
@@ -311,7 +332,7 @@ class Store:
         """
         from varvite.query.snapshot import Snapshot
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return Snapshot(folder, sessions=sessions, as_of=as_of).detach()
 
     def script(self, *, as_of: "AsOf" = None, sessions: list[str] | None = None) -> str:
@@ -320,7 +341,7 @@ class Store:
         from varvite.query.snapshot import Snapshot
 
         snapshot = partial(Snapshot, sessions=sessions, as_of=as_of, tail=False)
-        with self._folder() as folder, snapshot(folder) as found:
+        with self._whole() as folder, snapshot(folder) as found:
             return script(found, self.path)
 
     def checkpoint(
@@ -368,7 +389,7 @@ class Store:
             gaia=gaia or NoGaia(),
         )
         asked: list[str | None] = [session_id]
-        with self._folder() as folder:
+        with self._whole() as folder:
             if session_id is None and not job.wide:
                 asked = [name for name, one in kinds(folder).items() if job.kind in {None, one}]
             return [
@@ -385,7 +406,7 @@ class Store:
         """Bring what is in journals alone into Parquet segments, beside live writers."""
         from varvite.segments.compact import compact
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return compact(
                 folder,
                 dry_run=dry_run,
@@ -415,14 +436,14 @@ class Store:
         """
         from varvite.segments.verify import verify
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return verify(folder, session_ids, deep=deep, kind_of=kind_of, progress=progress)
 
     def repair(self, *, dry_run: bool = False) -> "list[Repair]":
         """Move what is damaged to quarantine and make anew what can be; delete nothing."""
         from varvite.segments.repair import repair
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return repair(folder, kind_of, dry_run=dry_run)
 
     def delete(self, session_id: str, *, dry_run: bool = False) -> "Deleted":
@@ -436,7 +457,7 @@ class Store:
         """Remove what no manifest lists and no reader pins, once the grace period is over."""
         from varvite.segments.sweep import gc
 
-        with self._folder() as folder:
+        with self._whole() as folder:
             return gc(folder, grace_hours=grace_hours, dry_run=dry_run)
 
     def exists(self, session_id: str) -> bool:

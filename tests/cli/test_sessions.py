@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from varvite.store import Store
+
 
 def test_a_store_that_is_not_there_is_said_to_be_so(varvite):
     error = varvite.refused(3, "sessions")
@@ -106,3 +108,37 @@ def test_the_store_is_found_in_the_enclosing_gaia_package(varvite, tmp_path, mon
     result = CliRunner().invoke(cli, ["sessions"])
 
     assert [row["id"] for row in json.loads(result.stdout)] == ["s"]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("sessions",),
+        ("verify",),
+        ("repair",),
+        ("compact",),
+        ("gc",),
+        ("sql", "select 1"),
+        ("checkpoint", "narrative"),
+    ],
+)
+def test_a_folder_of_other_things_or_none_at_all_is_no_store(varvite, verb):
+    absent = varvite.refused(3, *verb)
+    (varvite.store / "notes").mkdir(parents=True)
+    (varvite.store / "readme.txt").write_text("mine")
+
+    other = varvite.refused(3, *verb)
+
+    assert absent["message"] == f"there is no store at {varvite.store}"
+    assert other["code"] == "not_found"
+    assert other["message"].startswith(f"{varvite.store} is no store")
+    assert "--store" in other["hint"]
+    assert sorted(one.name for one in varvite.store.iterdir()) == ["notes", "readme.txt"]
+
+
+def test_an_empty_folder_and_one_whose_last_session_was_deleted_are_stores(searched, tmp_path):
+    searched.json("delete", "s")
+    (tmp_path / "empty").mkdir()
+
+    assert searched.json("sessions") == []
+    assert Store(tmp_path / "empty").sessions() == []
