@@ -252,6 +252,26 @@ def test_a_candidate_is_rejected_or_deferred_without_gaia(graphs, make):
     assert len(graphs.latest("decisions")) == 2
 
 
+@pytest.mark.parametrize("act", ["reject", "defer"])
+def test_what_is_decided_again_as_it_is_adds_nothing(session, make, act):
+    own = candidate(session, make)
+    first = getattr(session, act)(own, decided_by="human:ada", why="it is wrong")
+    cursor = session.cursor
+
+    again = getattr(session, act)(own, decided_by="ada", why="still so")
+
+    assert (again, session.cursor) == (first, cursor)
+
+
+@pytest.mark.parametrize("nobody", ["human", "agent", "policy", "human:", ""])
+def test_a_kind_without_a_name_decides_nothing(session, make, nobody):
+    own = candidate(session, make)
+
+    for act in (session.promote, session.reject, session.defer, session.demote):
+        with pytest.raises(InputError, match="who decided"):
+            act(own, decided_by=nobody, why="checked")
+
+
 def test_what_is_rejected_loses_its_edges_and_never_reaches_gaia(graphs, session, gaia, make):
     own = candidate(session, make)
     session.reject(own, decided_by="ada", why="it is wrong")

@@ -74,14 +74,16 @@ def load(read: Read, decision_id: str) -> Record:
 
 
 def decider(given: str | Mapping[str, str]) -> dict[str, str]:
-    """Who decided: `{kind, name}`, or `kind:name` as text; a bare name is a human's.
+    """Who decided: `{kind, name}`, or `kind:name` as text; a bare name is a human's, a bare kind
+    is nobody's.
 
     Raises:
         InputError
     """
     if isinstance(given, str):
         kind, colon, name = given.partition(":")
-        given = {"kind": kind, "name": name} if colon else {"kind": "human", "name": given}
+        named = colon or kind in DECIDERS
+        given = {"kind": kind, "name": name} if named else {"kind": "human", "name": given}
     made = {"kind": str(given.get("kind")), "name": str(given.get("name", "")).strip()}
     if made["kind"] not in DECIDERS or not made["name"]:
         raise InputError("who decided?", hint=f"KIND:NAME, of kind {', '.join(DECIDERS)}")
@@ -239,6 +241,8 @@ def decide(
 ) -> str:
     """Reject or defer a candidate; needs no Gaia. Returns the decision's id.
 
+    What it is already, it stays by the decision that there is.
+
     Rejected, its edges are retracted, and what has not reached Gaia is abandoned.
 
     Raises:
@@ -248,11 +252,13 @@ def decide(
     candidate = candidates.load(batch.read, candidate_id)
     if candidate["status"] == "promoted":
         raise StateConflictError(f"candidate {candidate_id} is promoted", hint="demote it first")
+    status = {"reject": "rejected", "defer": "deferred"}[action]
+    if candidate["status"] == status and "decision_id" in candidate:
+        return str(candidate["decision_id"])
     own = _next_id(batch.read, candidate_id)
     fields = {"candidate_id": candidate_id, "action": action, "decided_by": decided_by}
     fields |= {"rationale": _reason(why), "origin": "session", "outcome": "applied", "codes": []}
     batch.add("decisions", own, fields)
-    status = {"reject": "rejected", "defer": "deferred"}[action]
     batch.add("candidates", candidate_id, candidate | {"status": status, "decision_id": own})
     if action == "reject" and candidate["status"] != "rejected":
         answering.retract(batch, candidate_id, candidate)
