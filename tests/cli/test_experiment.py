@@ -141,4 +141,4 @@ def test_lines_that_cannot_be_read_are_kept_and_told(varvite, tmp_path):
     result = varvite("experiment", "import", log, "--session", "e", "--create")
 
     assert [one["line"] for one in json.loads(result.stdout)["quarantined"]] == [2]
-    assert result.stderr == "1 lines could not be read and are kept as they are\n"
+    assert result.stderr == "1 line could not be read: kept, byte for byte\n"

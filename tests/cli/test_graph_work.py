@@ -244,3 +244,23 @@ def test_every_verb_says_what_it_does(varvite):
         assert names
         for name in names:
             assert varvite(*verb, name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "word"),
+    [
+        (("assess", "s", "none", "-"), "varvite graph packets"),
+        (("drop", "s", "none", "--why", "w"), "repair_contexts"),
+        (("again", "s", "none"), "projections"),
+        (("reject", "s", "none", "--by", "human:a", "--why", "w"), "candidates"),
+        (("promote", "s", "none", "--by", "human:a", "--why", "w"), "candidates"),
+        (("accept", "s", "gcn_0"), "node_id"),
+        (("obligations", "close", "s", "none", "--why", "w"), "obligations"),
+    ],
+)
+def test_an_id_that_there_is_not_is_refused_with_where_to_look(worked, verb, word):
+    assert word in worked.refused(3, "graph", *verb, stdin="[]")["hint"]
+
+
+def test_a_lease_without_an_end_names_the_options(worked):
+    assert "--for-steps" in worked.refused(2, "graph", "frontier", "lease", "s")["hint"]

@@ -68,4 +68,5 @@ def _allowed(parameter: Parameter) -> str:
         return f"one of {', '.join(parameter.choices)}"
     if isinstance(parameter.default, bool):
         return "true or false"
-    return f"a {type(parameter.default).__name__} from {parameter.low} to {parameter.high}"
+    kind = "a whole number" if isinstance(parameter.default, int) else "a number"
+    return f"{kind} from {parameter.low} to {parameter.high}"

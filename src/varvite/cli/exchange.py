@@ -177,7 +177,9 @@ def _import_fusion(
 
 def _note_quarantined(settings: Settings, report: "ImportReport") -> None:
     if report.quarantined:
-        settings.note(f"{len(report.quarantined)} lines could not be read and are kept as they are")
+        count = len(report.quarantined)
+        lines = "1 line" if count == 1 else f"{count} lines"
+        settings.note(f"{lines} could not be read: kept, byte for byte")
 
 
 @click.command(cls=Verb)

@@ -40,7 +40,9 @@ def find(batch: Batch, packet_id: str) -> Packet:
     """
     found = packets.find(batch.read, packet_id)
     if found is None:
-        raise RecordNotFoundError(f"no packet {packet_id[:80]!r}", hint="`packets` lists them")
+        raise RecordNotFoundError(
+            f"no packet {packet_id[:80]!r}", hint="`varvite graph packets` lists those that wait"
+        )
     stored = packets.latest(batch.read, found[0])
     if found[1] == ASSESSED or stored is None or stored["id"] != packet_id:
         raise StateConflictError(

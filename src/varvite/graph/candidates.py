@@ -17,7 +17,9 @@ def load(read: Read, candidate_id: str) -> Record:
     """
     found = state(read, CANDIDATE, candidate_id)
     if found is None:
-        raise RecordNotFoundError(f"no candidate {candidate_id[:80]!r}")
+        raise RecordNotFoundError(
+            f"no candidate {candidate_id[:80]!r}", hint="the view `candidates` has all of them"
+        )
     return found
 
 

@@ -47,7 +47,10 @@ def seq_of(stream: str, record_id: str, read: Read) -> int:
     """
     stored = read(REVISIONS, f"{stream}\0{record_id}")
     if stored is None:
-        raise RecordNotFoundError(f"no record {record_id[:80]!r} in {stream}")
+        raise RecordNotFoundError(
+            f"no record {record_id[:80]!r} in {stream}",
+            hint="its id is the one that we gave it, as `node_id` of a packet's evidence",
+        )
     return int(_REVISION.unpack(stored)[0])
 
 

@@ -57,7 +57,9 @@ def load(read: Read, obligation_id: str) -> Record:
     """
     found = state(read, OBLIGATION, obligation_id)
     if found is None:
-        raise RecordNotFoundError(f"no obligation {obligation_id[:80]!r}")
+        raise RecordNotFoundError(
+            f"no obligation {obligation_id[:80]!r}", hint="the view `obligations` has all of them"
+        )
     return found
 
 

@@ -290,7 +290,9 @@ def load(read: Read, focus_id: str) -> Record:
     """
     found = state(read, FOCUS, focus_id)
     if found is None:
-        raise RecordNotFoundError(f"no focus {focus_id[:80]!r}", hint="`focuses` lists them")
+        raise RecordNotFoundError(
+            f"no focus {focus_id[:80]!r}", hint="the view `focuses` has all of them"
+        )
     return found
 
 

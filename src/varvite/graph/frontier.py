@@ -84,7 +84,7 @@ def lease(
         InputError: neither `until` nor `for_steps`, or a time that is none.
     """
     if until is None and for_steps is None:
-        raise InputError("a lease ends: give `until` or `for_steps`")
+        raise InputError("a lease ends: say when", hint="`--until TIME` or `--for-steps N`")
     step, moment = steps.count(batch.read), _time(now)
     held = listed(batch.read, LEASED, ALL)
     over = [one for one in held if _is_over(load(batch.read, one), step, moment)]

@@ -98,7 +98,10 @@ def accept_known(batch: Batch, node_ids: Sequence[str]) -> list[str]:
     """
     for node_id in node_ids:
         if not node_id.startswith("variable_") or batch.read(NODE, node_id) is None:
-            raise RecordNotFoundError(f"no variable {node_id[:80]!r}")
+            raise RecordNotFoundError(
+                f"no variable {node_id[:80]!r}",
+                hint="it is named by the `node_id` of a packet's evidence",
+            )
     return accept(batch, node_ids)
 
 
@@ -229,7 +232,9 @@ def load(read: Read, projection_id: str) -> Record:
     """
     found = state(read, PROJECTION, projection_id)
     if found is None:
-        raise RecordNotFoundError(f"no projection {projection_id[:80]!r}")
+        raise RecordNotFoundError(
+            f"no projection {projection_id[:80]!r}", hint="the view `projections` has all of them"
+        )
     return found
 
 

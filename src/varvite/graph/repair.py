@@ -31,7 +31,10 @@ def load(read: Read, repair_id: str) -> Record:
     """
     found = state(read, REPAIR, repair_id)
     if found is None:
-        raise RecordNotFoundError(f"no repair context {repair_id[:80]!r}")
+        raise RecordNotFoundError(
+            f"no repair context {repair_id[:80]!r}",
+            hint="the view `repair_contexts` has all of them",
+        )
     return found
 
 

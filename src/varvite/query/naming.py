@@ -42,7 +42,7 @@ def check_asks(con: duckdb.DuckDBPyConnection, sql: str) -> None:
     if len(kinds) != 1:
         raise QueryError(f"{len(kinds)} statements in one question", hint="ask one at a time")
     if kinds[0] not in _KINDS:
-        raise QueryError(f"a {kinds[0].lower()} statement asks nothing", hint="ask with a select")
+        raise QueryError(f"{kinds[0].lower()} is no statement that asks", hint="ask with a select")
 
 
 def named(con: duckdb.DuckDBPyConnection, sql: str) -> Named:
