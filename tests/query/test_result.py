@@ -1,6 +1,7 @@
 """Answers, and what is no question."""
 
 import importlib.util
+import sys
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
@@ -277,3 +278,10 @@ def test_an_error_says_what_to_do_and_is_one_of_ours(fresh):
 
 def test_a_result_is_made_of_any_table():
     assert Result(pa.table({"a": [1]})).rows() == [(1,)]
+
+
+def test_without_pandas_df_names_the_extra_that_brings_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    with pytest.raises(ModuleNotFoundError, match=r"varvite\[pandas\]"):
+        Result(pa.table({"n": [1]})).df()

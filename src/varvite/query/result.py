@@ -42,8 +42,16 @@ class Result:
         return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
 
     def df(self) -> "pd.DataFrame":
-        """As a pandas DataFrame; needs pandas."""
-        frame: pd.DataFrame = self._table.to_pandas()
+        """As a pandas DataFrame.
+
+        Raises:
+            ModuleNotFoundError: there is no pandas, and which extra brings it.
+        """
+        try:
+            frame: pd.DataFrame = self._table.to_pandas()
+        except ModuleNotFoundError as error:
+            why = "df() needs pandas: install `varvite[pandas]`, or take .pl() or .arrow()"
+            raise ModuleNotFoundError(why, name=error.name) from None
         return frame
 
     def rows(self) -> list[tuple[Any, ...]]:
