@@ -3,8 +3,10 @@ import itertools
 import pytest
 
 from varvite.errors import InputError, RecordNotFoundError, StateConflictError
-from varvite.graph import due, focus, obligations, outbox
+from varvite.graph import due, focus, obligations, outbox, upkeep
 from varvite.graph.obligations import STEPS
+from varvite.session import inbox
+from varvite.session.inbox import Act
 
 
 def step(session, make, name):
@@ -276,3 +278,15 @@ def test_a_focus_names_the_newest_of_its_obligations_and_counts_all(session):
     assert found["open_obligations"] == 20
     assert found["obligation_ids"] == ids[-focus.OBLIGATION_IDS_MAX :]
     assert obligations.STEPS.keys() == {"open", "deferred", "closed"}
+
+
+def test_an_act_about_a_node_that_is_not_there_is_set_aside_and_does_not_wait(graphs, session):
+    wanted = {"content": "settle it", "target_kind": "node", "target_id": "nowhere"}
+    act = Act("k", upkeep.OBLIGE, "job", {"obligations": [wanted]})
+
+    with graphs.store.folder("s") as folder:
+        inbox.leave(folder, act)
+        session._writer.take_in()
+
+        assert list(inbox.waiting(folder)) == []
+        assert [one["error"]["code"] for one in inbox.refused(folder)] == ["record_not_found"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from varvite.disk import proof
 from varvite.disk.files import Folder, storing
-from varvite.errors import InputError, VarviteError
+from varvite.errors import InputError, RecordNotFoundError, VarviteError
 
 FOLDER = "inbox"
 SUFFIX, REFUSED = ".json", ".refused"
@@ -81,14 +81,14 @@ def waiting(session: Folder) -> Iterator[Act]:
 def take_in(session: Folder, commit: Callable[[Act], None]) -> None:
     """Commit each act that waits, and remove it.
 
-    One that the session refuses as input is set aside. What fails otherwise goes on
+    One that the session refuses as input, or for a record that is not there, is set aside. What fails otherwise goes on
     waiting, and is raised once the others are done.
     """
     faults: list[Exception] = []
     for act in waiting(session):
         try:
             commit(act)
-        except InputError as error:
+        except (InputError, RecordNotFoundError) as error:
             refuse(session, act.file, error)
         except VarviteError as error:
             faults.append(error)
