@@ -81,8 +81,8 @@ def waiting(session: Folder) -> Iterator[Act]:
 def take_in(session: Folder, commit: Callable[[Act], None]) -> None:
     """Commit each act that waits, and remove it.
 
-    One that the session refuses as input, or for a record that is not there, is set aside. What fails otherwise goes on
-    waiting, and is raised once the others are done.
+    One that the session refuses as input, or for a record that is not there, is set
+    aside. What fails otherwise goes on waiting, and is raised once the others are done.
     """
     faults: list[Exception] = []
     for act in waiting(session):
