@@ -99,6 +99,47 @@ def test_the_tail_is_four_kilobytes_of_whole_characters(run):
     assert ran.tail == "é" * 2047 + "x"
 
 
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def test_an_output_that_is_shown_whole_leaves_no_file(run, temporary):
+    ran = run("echo METRIC ms=1", output=None, repeat=3, checks="seq 80")
+
+    assert (ran.tail, ran.output) == ("METRIC ms=1", None)
+    assert ran.checks["tail"].split("\n") == [*map(str, range(1, 81))]
+    assert (ran.checks["output"], list(temporary.iterdir())) == (None, [])
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["seq 11", "head -c 4097 /dev/zero", "printf 'x\\377'", "echo x; yes '' | head -n 5000"],
+)
+def test_an_output_that_is_not_shown_whole_is_in_the_one_file_that_is_named(
+    run, temporary, command
+):
+    ran = run(f"echo METRIC ms=1 >&2; {command}", output=None, repeat=2, checks="seq 81")
+
+    left = {str(path) for path in temporary.iterdir()}
+    assert left == {ran.output, ran.checks["output"]}
+    assert Path(ran.output).read_bytes().startswith(b"METRIC ms=1\n")
+
+
+def test_a_run_that_is_broken_off_leaves_no_file(run, temporary, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "_wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run("sleep 60", output=None)
+
+    assert list(temporary.iterdir()) == []
+
+
 def test_checks_run_after_a_clean_exit_alone(run, tmp_path):
     ran = run("exit 1", checks="touch checked")
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO
 
 from varvite.experiment import metric_lines
@@ -45,6 +45,15 @@ class Executed:
         kept = _end_of(self.output, size).decode("utf-8", "ignore")
         return "\n".join(kept.rstrip("\n").split("\n")[-lines:])
 
+    def kept(self, lines: int = TAIL_LINES) -> str | None:
+        """The output's file; None where the tail is all of it, and the file is taken away."""
+        if self.output_bytes > TAIL_BYTES:
+            return self.output
+        if self.tail(lines).encode() != _end_of(self.output, TAIL_BYTES).rstrip(b"\n"):
+            return self.output
+        os.unlink(self.output)
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -53,6 +62,7 @@ class Measured:
     replicates: the primary metric of each repetition; `metric` is their median.
     checks: null where there were none, or the benchmark failed.
     status: what it can be logged as at best.
+    output: the file with all of the output; null where `tail` is all of it.
     """
 
     command: str
@@ -63,7 +73,7 @@ class Measured:
     timed_out: bool
     duration_s: float
     tail: str
-    output: str
+    output: str | None
     replicates: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     checks: dict[str, Any] | None = None
@@ -126,19 +136,23 @@ def measure(
     """Run a benchmark `repeat` times, stopping at the first failure, then its checks.
 
     The primary metric is the METRIC line named `metric_name`; the others are secondary.
-    Each is the median of its repetitions. The output file holds the last repetition.
+    Each is the median of its repetitions. The output file holds the last repetition. One
+    that was not asked for is left only where the tail is not all of it.
     """
     readings, ran = [], None
     for _ in range(repeat):
+        if ran is not None and output is None:
+            os.unlink(ran.output)
         ran = execute(command, cwd=cwd, timeout_s=timeout_s, output=output)
         readings.append(metric_lines.parse(_metric_text(ran), flavour))
         if not ran.clean or metric_name not in readings[-1].metrics:
             break
     if ran is None:
         raise ValueError(f"repeat {repeat}")
-    return _measured(
+    measured = _measured(
         command, ran, readings, metric_name, _checked(ran, checks, cwd, checks_timeout_s)
     )
+    return measured if output else replace(measured, output=ran.kept())
 
 
 def runs_benchmark(command: str) -> bool:
@@ -200,7 +214,11 @@ def _checked(
     done = execute(checks, cwd=cwd, timeout_s=timeout_s)
     tail = done.tail(CHECKS_TAIL_LINES)
     row = {"passed": done.clean, "exit_code": done.exit_code, "timed_out": done.timed_out}
-    return row | {"duration_s": round(done.duration_s, 3), "tail": tail, "output": done.output}
+    return row | {
+        "duration_s": round(done.duration_s, 3),
+        "tail": tail,
+        "output": done.kept(CHECKS_TAIL_LINES),
+    }
 
 
 def _ended(process: "subprocess.Popen[bytes]", timeout_s: float) -> bool:
@@ -235,11 +253,19 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @contextmanager
 def _output_file(path: str | None) -> "Iterator[BinaryIO]":
-    if path is None:
-        fd, path = tempfile.mkstemp(prefix="varvite-run-", suffix=".log")
-        os.close(fd)
-    with open(path, "wb") as file:
-        yield file
+    """The file, or a new one, which goes again where the run is broken off."""
+    if path is not None:
+        with open(path, "wb") as file:
+            yield file
+        return
+    fd, path = tempfile.mkstemp(prefix="varvite-run-", suffix=".log")
+    os.close(fd)
+    try:
+        with open(path, "wb") as file:
+            yield file
+    except BaseException:
+        os.unlink(path)
+        raise
 
 
 def _metric_text(ran: Executed) -> str:
