@@ -2,6 +2,8 @@ import json
 
 import pytest
 
+from varvite.store import Store
+
 
 def test_an_export_goes_to_stdout_or_to_a_file(experimented, tmp_path):
     out = experimented("experiment", "export", "e", "--as", "pi")
@@ -62,6 +64,19 @@ def test_a_table_without_its_columns_is_refused_with_its_place(varvite, tmp_path
     error = varvite.refused(2, "experiment", "import", file, "--session", "e", "--create")
 
     assert (error["code"], error["line"]) == ("malformed_input", 1)
+    assert varvite.json("sessions") == []
+    assert {path.name for path in varvite.store.iterdir()} == {".gitattributes", ".gitignore"}
+
+
+def test_a_refused_import_leaves_an_empty_session_that_was_there(varvite, tmp_path):
+    file = tmp_path / "results.tsv"
+    file.write_text("a\tb\n1\t2\n")
+    with Store(varvite.store).experiment("e", create=True):
+        pass
+
+    varvite.refused(2, "experiment", "import", file, "--session", "e", "--create")
+
+    assert [row["id"] for row in varvite.json("sessions")] == ["e"]
 
 
 def test_a_table_with_commas_between_its_cells_is_refused_and_told_of_tabs(varvite, tmp_path):

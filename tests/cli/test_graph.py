@@ -68,6 +68,15 @@ def test_what_lies_before_a_malformed_line_is_kept_and_told(varvite, response, t
     assert varvite.json("graph", "status", "s")["cursor"] == error["submitted"]["cursor"]
 
 
+def test_a_refused_submit_leaves_no_session_that_it_made(varvite, tmp_path):
+    broken = tmp_path / "broken.ndjson"
+    broken.write_text("{}\n")
+
+    varvite.refused(2, "graph", "submit", "--session", "s", "--create", broken)
+
+    assert varvite.json("sessions") == []
+
+
 def test_a_file_that_is_not_there_is_a_usage_error(varvite):
     error = varvite.refused(2, "graph", "submit", "--session", "s", "nowhere.json")
 

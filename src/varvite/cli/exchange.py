@@ -87,8 +87,11 @@ def import_log(
         return
     if session_id is None:
         raise click.UsageError("--session: which one takes the log?")
+    from varvite.session.taking_back import unless_refused
+
     log, store = log_of(file, form, about), settings.open()
-    with store.experiment(session_id, **options) as session:
+    fresh = unless_refused(store, session_id, create=create)
+    with fresh, store.experiment(session_id, **options) as session:
         note_recovered(settings, session.recovered)
         report = session.import_log(log)
         _note_quarantined(settings, report)

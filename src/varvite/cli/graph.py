@@ -136,9 +136,12 @@ def submit(
     short, the same command goes on where it stopped: a response that is known adds
     nothing.
     """
+    from varvite.session.taking_back import unless_refused
+
     store = settings.open()
     options: dict[str, Any] = {"create": create, "title": title, "wait_s": wait_s}
-    with store.graph(session_id, **options) as session, Bar(settings) as bar:
+    fresh = unless_refused(store, session_id, create=create)
+    with fresh, store.graph(session_id, **options) as session, Bar(settings) as bar:
         note_recovered(settings, session.recovered)
         show(settings, Answer.one(_submit_all(session, files, query, bar)))
 

@@ -61,12 +61,15 @@ def watch(
     log or a session that cannot be had now is waited for.
     """
     from varvite.exchange import watching
+    from varvite.session.taking_back import unless_refused
 
     table = form == "table" or (form is None and (about["columns"] or file.endswith(".tsv")))
     log, waits = log_of(file, "table" if table else "pi", about), _Waits(settings)
-    with _stopped_by_signals() as stop, Bar(settings) as progress:
+    store = settings.open()
+    fresh = unless_refused(store, session_id, create=create)
+    with fresh, _stopped_by_signals() as stop, Bar(settings) as progress:
         for report in watching.follow(
-            settings.open(),
+            store,
             log,
             session_id,
             stop=stop.event,

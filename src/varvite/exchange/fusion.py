@@ -27,6 +27,7 @@ from varvite.experiment.mirroring import Row, Seen
 from varvite.experiment.session import ExperimentSession
 from varvite.experiment.status import TRANSITIONS
 from varvite.session.reader import Reader
+from varvite.session.taking_back import unless_refused
 
 
 class Opener(Protocol):
@@ -97,7 +98,8 @@ def _import(
     source = f"{os.path.basename(file)}#{row['id']}"
     known = partial(_known, store, session_id, source)
     log = FusionLog(file, row, source=source, known=known)
-    with store.experiment(session_id, rules="fusion", **options) as session:
+    fresh = unless_refused(store, session_id, create=options.get("create", False))
+    with fresh, store.experiment(session_id, rules="fusion", **options) as session:
         report = _records(session, log, str(row.get("status")))
         made = FusionReport(session_id, str(row["id"]), report)
         seen = Seen(report.generation, dict(row))
