@@ -45,6 +45,26 @@ def test_a_keep_that_was_not_measured_is_bad_input(varvite, looping):
     assert error["message"] == "keep outcome requires primary metric"
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "why"),
+    [
+        ("exit 3", [], "exit code 3"),
+        ("true", [], "it gave no METRIC line of the session's metric"),
+        ("sleep 60", ["--timeout", 0.05], "it was cut off at its timeout"),
+    ],
+)
+def test_a_keep_of_a_crash_is_told_why_and_what_may_be_logged(
+    varvite, looping, command, options, why
+):
+    varvite.json("experiment", "run", "s", command, *options)
+
+    error = varvite.refused(2, "experiment", "log", "s", "keep")
+
+    assert error["message"] == f"keep: the last run crashed: {why}"
+    assert error["hint"] == "log it as crash or discard, or mend it and run again"
+    assert varvite.json("experiment", "log", "s", "crash")["status"] == "crash"
+
+
 def test_the_limit_is_a_conflict(varvite, looping):
     for _ in range(2):
         varvite.json("experiment", "run", "s")

@@ -371,10 +371,24 @@ def _check_keep(record: dict[str, Any], measured: dict[str, Any]) -> None:
         raise InvalidRecordError(
             "keep: the checks failed", hint="log it as checks_failed", path="status"
         )
+    if record["metric"] is None and measured:
+        raise InvalidRecordError(
+            f"keep: the last run crashed: {_crash(measured)}",
+            hint="log it as crash or discard, or mend it and run again",
+            path="status",
+        )
     if record["metric"] is None:
         raise InvalidRecordError(
             "keep outcome requires primary metric", hint="run the benchmark first", path="metric"
         )
+
+
+def _crash(measured: dict[str, Any]) -> str:
+    if measured.get("timed_out"):
+        return "it was cut off at its timeout"
+    if measured.get("exit_code") == 0:
+        return "it gave no METRIC line of the session's metric"
+    return f"exit code {measured.get('exit_code')}"
 
 
 def _check_files(found: str, measured: str | None) -> None:
