@@ -32,6 +32,23 @@ def test_what_has_no_single_meaning_is_refused_with_its_offset(data, offset):
     assert caught.value.file == "x.json"
 
 
+@pytest.mark.parametrize(
+    ("data", "given", "line", "message"),
+    [
+        (b'\n{"a":1,\n "b":tru}', {}, 3, "x.json:3, byte 14: Expecting value"),
+        (b'{"a":1,\n"\xff"}', {}, 2, "x.json:2, byte 9: not UTF-8"),
+        (b'{"a":tru}', {"line": 7, "offset": 90}, 7, "x.json:7: Expecting value"),
+        (b'{"a":tru}', {"offset": 90}, None, "x.json, byte 95: Expecting value"),
+        (b'{\n"a":NaN}', {}, None, "x.json, byte 0: NaN is not JSON"),
+    ],
+)
+def test_a_refusal_has_the_line_that_is_at_fault_where_it_is_known(data, given, line, message):
+    with pytest.raises(MalformedInputError) as caught:
+        strict_json.loads(data, file="x.json", **given)
+
+    assert (caught.value.line, caught.value.message) == (line, message)
+
+
 def test_spans_give_each_value_byte_for_byte():
     text = '{ "file" : "a\\"}{" , "payload": {"x": [1, 2.50, {"y": null}]} }'
 

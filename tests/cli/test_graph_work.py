@@ -64,6 +64,16 @@ def test_what_is_no_answer_is_refused(worked, given):
     assert refused["code"] == "malformed_input"
 
 
+def test_an_answer_that_is_no_json_is_refused_with_its_line(worked):
+    (packet,) = worked.json("graph", "packets", "s")
+
+    refused = worked.refused(
+        2, "graph", "assess", "s", packet["id"], "-", stdin="\n[\n  7,\n  tru\n]\n"
+    )
+
+    assert (refused["line"], refused["offset"]) == (4, 10)
+
+
 def test_focuses_are_opened_listed_and_set(worked):
     own = worked.json("graph", "focus", "open", "s", "why?", "--bucket", "b", "--priority", "high")
     worked.json("graph", "focus", "set", "s", own["id"], "--status", "accepted")
@@ -125,6 +135,13 @@ def test_a_request_that_is_no_object_is_bad_input(worked, request_, message):
 
     assert (error["code"], error["file"]) == ("malformed_input", "--request")
     assert message in error["message"]
+
+
+@pytest.mark.parametrize(("given", "line"), [("{", 1), ('{"a": 1,\n "b" 2}', 2)])
+def test_a_request_that_is_no_json_is_refused_with_its_line(worked, given, line):
+    error = worked.refused(2, "graph", "frontier", "add", "s", "more", "--request", given)
+
+    assert error["line"] == line
 
 
 def test_without_gaia_everything_waits_and_the_gate_says_why(worked):

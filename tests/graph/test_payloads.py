@@ -86,7 +86,7 @@ def test_normalised_hits_are_payloads_too(written):
         ('{"index": 4, "payload": {}}\n', 1, 0),
         ('{"query": "\\ud800", "payload": {}}\n', 1, 0),
         ('{"payload": 1e4, "payload": {}}\n', 1, 0),
-        ('{\n"code": 0,\n}\n', None, 13),
+        ('{\n"code": 0,\n}\n', 3, 13),
         ("not json", 1, 0),
         (b"\xff\n", 1, 0),
         (b"\xef\xbb\xbf{}\n", 1, 0),

@@ -34,18 +34,18 @@ def json_in(file: BinaryIO) -> Any:
     """The one JSON value in a file.
 
     Raises:
-        MalformedInputError: .file .offset
+        MalformedInputError: .file .line .offset
     """
     from varvite.disk import strict_json
 
-    return strict_json.loads(file.read().strip(), file=getattr(file, "name", "stdin"))
+    return strict_json.loads(file.read(), file=getattr(file, "name", "stdin"))
 
 
 def json_option(option: str, text: str) -> dict[str, Any]:
     """The JSON object that an option has.
 
     Raises:
-        MalformedInputError: .file .offset, where the file is the option.
+        MalformedInputError: .file .line .offset, where the file is the option.
     """
     from varvite.disk import strict_json
 

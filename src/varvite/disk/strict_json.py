@@ -14,14 +14,15 @@ BOM = b"\xef\xbb\xbf"
 def loads(data: bytes, *, file: str, line: int | None = None, offset: int = 0) -> Any:
     """Decode one JSON value that fills `data`.
 
-    `offset` is where `data` starts in `file`; errors count from the file's start.
+    `offset` is where `data` starts in `file`, `line` on which line; errors count from the
+    file's start, and have a line where they have a place and `data`'s own line is known.
     Refused: bytes that are not UTF-8, a byte order mark, NaN and Infinity,
     duplicate keys, nesting past the interpreter's depth, trailing bytes.
 
     Raises:
         MalformedInputError: .file .line .offset
     """
-    where = _Where(file, line, offset)
+    where = _Where(data, file, line, offset)
     if data.startswith(BOM):
         where.refuse("a byte order mark", 0, "save the file as plain UTF-8")
     try:
@@ -33,9 +34,9 @@ def loads(data: bytes, *, file: str, line: int | None = None, offset: int = 0) -
     except json.JSONDecodeError as error:
         where.refuse(error.msg, len(text[: error.pos].encode(errors="surrogatepass")))
     except RecursionError:
-        where.refuse("nested too deeply", 0)
+        where.refuse("nested too deeply")
     except ValueError as error:
-        where.refuse(str(error), 0)
+        where.refuse(str(error))
 
 
 def spans(text: str, start: int = 0) -> dict[str, tuple[int, int]]:
@@ -63,15 +64,23 @@ def _skip(text: str, at: int) -> int:
 
 
 class _Where:
-    def __init__(self, file: str, line: int | None, offset: int) -> None:
-        self.file, self.line, self.offset = file, line, offset
+    def __init__(self, data: bytes, file: str, line: int | None, offset: int) -> None:
+        self.data, self.file, self.line, self.offset = data, file, line, offset
 
-    def refuse(self, what: str, position: int, hint: str = "") -> NoReturn:
-        offset = self.offset + position
-        place = f"{self.file}, byte {offset}" if self.line is None else f"{self.file}:{self.line}"
+    def refuse(self, what: str, position: int | None = None, hint: str = "") -> NoReturn:
+        offset, line = self.offset + (position or 0), self._line(position)
+        place = self.file if line is None else f"{self.file}:{line}"
+        if self.line is None:
+            place += f", byte {offset}"
         raise MalformedInputError(
-            f"{place}: {what}", hint=hint, file=self.file, line=self.line, offset=offset
+            f"{place}: {what}", hint=hint, file=self.file, line=line, offset=offset
         ) from None
+
+    def _line(self, position: int | None) -> int | None:
+        first = 1 if self.line is None and self.offset == 0 else self.line
+        if first is None or position is None:
+            return self.line
+        return first + self.data.count(b"\n", 0, position)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
