@@ -90,6 +90,19 @@ def test_a_table_with_commas_between_its_cells_is_refused_and_told_of_tabs(varvi
     assert error["hint"].endswith("between cells there are tabs, and here is none")
 
 
+@pytest.mark.parametrize(("form", "name"), [("pi", "log"), ("fusion", "f.db"), ("csv", "r.csv")])
+def test_an_export_into_a_folder_that_is_not_there_says_what_to_do(
+    experimented, tmp_path, form, name
+):
+    file = tmp_path / "none" / name
+
+    error = experimented.refused(1, "experiment", "export", "e", "--as", form, "--output", file)
+
+    assert (error["code"], error["errno"]) == ("storage", 2)
+    assert error["message"] == f"writing {file}: there is no folder {tmp_path / 'none'}"
+    assert error["hint"] == "make that folder, or name a file in one that is there"
+
+
 def test_fusions_sessions_are_imported_under_their_own_ids(experimented, tmp_path):
     file = tmp_path / "fusion.sqlite"
     experimented.json("experiment", "export", "e", "--as", "fusion", "--output", file)

@@ -3,6 +3,7 @@
 Nothing is locked, and the session is taken as it stood when the export began.
 """
 
+import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -65,6 +66,7 @@ def export(store: Asked, session_id: str, form: Form, output: str) -> Exported:
         InputError: no experiment session, or no such form.
     """
     target = os.path.abspath(output)
+    _check_folder(target)
     with _opened(store, session_id) as reader, storing(f"writing {output}"):
         with _replacing(target) as path:
             if form == "fusion" and target.endswith(DATABASES):
@@ -73,6 +75,16 @@ def export(store: Asked, session_id: str, form: Form, output: str) -> Exported:
                 with open(path, "wb") as file:
                     file.writelines(_chunks(store, reader, form))
         return Exported(session_id, form, target, os.path.getsize(target), reader.cursor)
+
+
+def _check_folder(target: str) -> None:
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise StorageError(
+            f"writing {target}: there is no folder {folder}",
+            hint="make that folder, or name a file in one that is there",
+            errno=errno.ENOENT,
+        )
 
 
 def _database(
