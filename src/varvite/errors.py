@@ -167,6 +167,7 @@ class StateConflictError(ConflictError):
 
 
 class CursorConflictError(StateConflictError):
+    code = "cursor_conflict"
     retryable = True
 
 

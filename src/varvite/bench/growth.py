@@ -16,7 +16,7 @@ from varvite.bench.figures import Figure
 
 PAGE_BYTES = 4 << 10
 PAGES_PER_KEY = 2
-TABLE_PAGES = 16
+TABLE_PAGES = 32
 """What opening one more table of the index reads: its end, and the top of its index and filter."""
 
 INDEX_FILES_MAX = 40

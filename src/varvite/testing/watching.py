@@ -21,7 +21,7 @@ _HISTORY = re.compile(r"(^|/)journal/|^_lake/|\.jsonl$")
 PAGES_BYTES = 8 << 10
 """One page of an index's table, and one of its filter, for each key that is asked for."""
 
-TABLE_BYTES = 64 << 10
+TABLE_BYTES = 128 << 10
 """What opening one table of an index reads."""
 
 
