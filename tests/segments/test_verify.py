@@ -1,12 +1,17 @@
 """Verify finds what is damaged, names the file, and says nothing of what is whole."""
 
 import shutil
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
+from varvite.disk.files import PIECE_BYTES
 from varvite.segments import manifest as manifests
+from varvite.segments import verify_session
 from varvite.segments.compact import compact
 from varvite.segments.verify import verify
+from varvite.session.rebuild import rebuild
 from varvite.session.writer import Writer
 
 
@@ -161,3 +166,31 @@ def test_only_named_sessions_are_read(filled):
 
     assert found(filled, session_ids=["two"]) == []
     assert found(filled, session_ids=["one"]) == [("one/session.json", "corrupt")]
+
+
+def test_what_is_held_does_not_grow_with_the_history(lab, nodes):
+    """A part of the journal and a piece of a file are held, never a stream file or an index."""
+    kind = replace(lab.kind, fold=lambda record, _read: [("seen", record["id"], bytes(200))])
+    lab.create("short", nodes(500), batch=50, seal_bytes=20_000)
+    lab.create("long", nodes(20_000), batch=50, seal_bytes=20_000)
+    peaks = {}
+
+    for name in ("short", "long"):
+        rebuild(lab.store, name, kind)
+        tracemalloc.start()
+        assert found(lab, session_ids=[name], deep=True, kind_of=lambda _: kind) == []
+        peaks[name] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+    assert (lab.path / "long" / "nodes.jsonl").stat().st_size > 2 * PIECE_BYTES
+    assert peaks["long"] < peaks["short"] + 2.5 * PIECE_BYTES
+
+
+def test_an_index_that_a_live_writer_brings_further_meanwhile_has_no_finding(
+    lab, nodes, monkeypatch
+):
+    lab.create("one", nodes(20))
+    with Writer(lab.store, "one", lab.kind, level="fast") as writer:
+        monkeypatch.setattr(verify_session, "_state", lambda *_: writer.append(nodes(5)) and [])
+
+        assert found(lab, deep=True, kind_of=lambda _: lab.kind) == []

@@ -12,7 +12,6 @@ from varvite.disk.files import Files, Folder
 from varvite.engines.engine import Engine
 from varvite.errors import CorruptError, NotFoundError
 from varvite.query.receipts import Receipt, Written
-from varvite.segments.check import READ_BYTES
 from varvite.segments.writing import Sink
 
 
@@ -66,14 +65,9 @@ def verify(folder: Folder, written: Written) -> str:
 
 
 def _sha256(folder: Folder, name: str) -> str:
-    sha, offset = hashlib.sha256(), 0
-    fd = folder.open(name)
-    try:
-        while part := folder.files.pread(fd, READ_BYTES, offset):
-            sha.update(part)
-            offset += len(part)
-    finally:
-        folder.files.close(fd)
+    sha = hashlib.sha256()
+    for piece in folder.pieces(name):
+        sha.update(piece)
     return sha.hexdigest()
 
 

@@ -19,6 +19,7 @@ from varvite.errors import DiskFullError, StorageError
 
 DIR_MODE = 0o700
 FILE_MODE = 0o600
+PIECE_BYTES = 1 << 20
 ABSENT = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.ESPIPE}
 )
@@ -184,6 +185,24 @@ class Folder:
         fd = self.open(name)
         try:
             return read_all(self.files, fd, offset)
+        finally:
+            let_go(self.files, fd)
+
+    def pieces(self, name: str, upto: int | None = None) -> Iterator[bytes]:
+        """The same from its beginning, or its first `upto` bytes, a MB at a time.
+
+        Raises:
+            FileNotFoundError, OSError
+        """
+        fd, offset = self.open(name), 0
+        try:
+            while upto is None or offset < upto:
+                size = PIECE_BYTES if upto is None else min(PIECE_BYTES, upto - offset)
+                piece = self.files.pread(fd, size, offset)
+                if not piece:
+                    return
+                yield piece
+                offset += len(piece)
         finally:
             let_go(self.files, fd)
 

@@ -15,7 +15,6 @@ from varvite.disk.files import Files, Folder
 from varvite.errors import CorruptError
 from varvite.segments.manifest import LAKE, Segment
 
-READ_BYTES = 1 << 20
 REMEMBERED_MAX = 20_000
 _KEY_BYTES = 16
 
@@ -64,14 +63,10 @@ def damaged(file: str, what: str) -> CorruptError:
 
 def size_and_crc(folder: Folder, name: str) -> tuple[int, int]:
     """Of a whole file, read in pieces."""
-    fd = folder.open(name)
-    try:
-        size = crc = 0
-        while part := folder.files.pread(fd, READ_BYTES, size):
-            crc = zlib.crc32(part, crc)
-            size += len(part)
-    finally:
-        folder.files.close(fd)
+    size = crc = 0
+    for piece in folder.pieces(name):
+        crc = zlib.crc32(piece, crc)
+        size += len(piece)
     return size, crc
 
 

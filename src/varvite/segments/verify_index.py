@@ -2,6 +2,7 @@
 
 import tempfile
 from contextlib import closing
+from itertools import zip_longest
 
 from varvite.disk.files import Files, Folder
 from varvite.errors import VarviteError
@@ -27,20 +28,26 @@ def applied_to(session: Folder, name: str) -> tuple[Applied | None, list[Finding
             return None, [derived(session.where(FOLDER), error.message, "corrupt", name)]
 
 
-def differs(
-    session: Folder, name: str, identity: Identity, kind: Kind, applied: Applied
-) -> list[Finding]:
-    """Compare the index, entry by entry, with one made anew to the same cursor."""
+def differs(session: Folder, name: str, identity: Identity, kind: Kind) -> list[Finding]:
+    """Compare the index, entry by entry, with one made anew to the same cursor.
+
+    The cursor is that of the index as it is opened for this: a live writer brings it further.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="varvite-") as place,
         Folder(Files(), place) as folder,
         closing(Index(folder)) as made,
         closing(Index(session, read_only=True)) as index,
     ):
+        applied = index.applied()
+        if applied is None:
+            return []
         _replay(session, identity, kind, applied, made)
-        same = dict(index.items()) == dict(made.items())
+        pairs = zip_longest(index.items(), made.items())
+        if all(one == other for one, other in pairs):
+            return []
     what = f"differs from what the journal gives up to seq {applied.seq}"
-    return [] if same else [derived(session.where(FOLDER), what, "stale", name)]
+    return [derived(session.where(FOLDER), what, "stale", name)]
 
 
 def _replay(session: Folder, identity: Identity, kind: Kind, applied: Applied, made: Index) -> None:

@@ -12,7 +12,6 @@ from varvite.disk.files import Folder, is_folder
 from varvite.errors import VarviteError
 from varvite.segments import manifest as manifests
 from varvite.segments import proving
-from varvite.segments.check import READ_BYTES
 from varvite.segments.findings import GC, REPAIR, Finding
 from varvite.segments.manifest import DAMAGED, LAKE, MANIFESTS, Manifest, Segment, Span
 from varvite.segments.regather import regather
@@ -85,14 +84,10 @@ def fault_of(store: Folder, segment: Segment) -> str | None:
 def _hashed(folder: Folder, name: str) -> tuple[int, int, str]:
     size = crc = 0
     digest = hashlib.sha256()
-    fd = folder.open(name)
-    try:
-        while part := folder.files.pread(fd, READ_BYTES, size):
-            digest.update(part)
-            crc = zlib.crc32(part, crc)
-            size += len(part)
-    finally:
-        folder.files.close(fd)
+    for piece in folder.pieces(name):
+        digest.update(piece)
+        crc = zlib.crc32(piece, crc)
+        size += len(piece)
     return size, crc, digest.hexdigest()
 
 

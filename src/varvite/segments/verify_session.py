@@ -77,7 +77,7 @@ def verify_session(
     found += _streams(session, name, facts, kind, closed=closed)
     found += _state(session, name)
     if deep and kind and applied and not found:
-        found += differs(session, name, identity, kind, applied)
+        found += differs(session, name, identity, kind)
     return found
 
 
@@ -138,7 +138,10 @@ def _streams(
 
 
 def _crc(session: Folder, file: str, size: int) -> int:
-    return zlib.crc32(session.read(file)[:size])
+    crc = 0
+    for piece in session.pieces(file, size):
+        crc = zlib.crc32(piece, crc)
+    return crc
 
 
 def _state(session: Folder, name: str) -> list[Finding]:

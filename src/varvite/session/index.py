@@ -163,7 +163,7 @@ class Index:
             raise _typed(error, self.path) from error
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        """All entries, for comparing two indexes whole."""
+        """All entries in the order of their keys, for comparing two indexes whole."""
         yield from self._db.items()
 
     def close(self) -> None:
