@@ -4,7 +4,6 @@ For what is asked by name, as a projection that needs the text of a claim; no st
 a stream file.
 """
 
-import struct
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,12 +11,11 @@ import orjson
 
 from varvite.disk.files import Folder
 from varvite.errors import CorruptError, RecordNotFoundError
+from varvite.session import records as kernel
 from varvite.session.kind import Read
-from varvite.session.records import REVISIONS
 
 PAGE_BYTES = 4096
 _HEAD = b'{"seq":'
-_REVISION = struct.Struct("<QI")
 
 
 def records(folder: Folder, stream: str, ids: Iterable[str], read: Read) -> list[dict[str, Any]]:
@@ -45,13 +43,13 @@ def seq_of(stream: str, record_id: str, read: Read) -> int:
     Raises:
         RecordNotFoundError
     """
-    stored = read(REVISIONS, f"{stream}\0{record_id}")
-    if stored is None:
+    seq = kernel.seq_of(read, stream, record_id)
+    if seq is None:
         raise RecordNotFoundError(
             f"no record {record_id[:80]!r} in {stream}",
             hint="its id is the one that we gave it, as `node_id` of a packet's evidence",
         )
-    return int(_REVISION.unpack(stored)[0])
+    return seq
 
 
 class _Lines:

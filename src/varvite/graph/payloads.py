@@ -11,7 +11,6 @@ where only `payload` must be there.
 
 import re
 from collections.abc import Iterator
-from math import isfinite
 from os import fspath, path
 from typing import Any, NamedTuple, NoReturn
 
@@ -19,11 +18,12 @@ import orjson
 
 from varvite import ids
 from varvite.disk import strict_json
-from varvite.errors import MalformedInputError
+from varvite.errors import LimitError, MalformedInputError
 from varvite.graph import hits, lkm
 from varvite.graph.delta import DEFAULT_INDEX, Delta
 from varvite.graph.shape import Object, lone_surrogate, refuse, text
 from varvite.graph.shape import key as named
+from varvite.records.limits import check
 
 WHOLE_FILE_BYTES_MAX = 64 << 20
 _ENVELOPE = ("file", "payload", "query", "index", "retry_of", "answers")
@@ -97,23 +97,14 @@ def from_hits(found: list[Object], *, query: str | None = None, file: str = "") 
     """Normalised hits (see `hits`) as a payload; its raw text is their JSON.
 
     Raises:
-        MalformedInputError: .path of a number that JSON has not, NaN or an infinite one.
+        MalformedInputError: .path of what JSON has not, as NaN or a tuple.
     """
-    _refuse_not_finite(found, "$.hits")
+    try:
+        check(found, "$.hits")
+    except LimitError as error:
+        raise MalformedInputError(error.message, hint=error.hint, **error.data) from None
     raw = orjson.dumps({"query": query, "hits": found}).decode()
     return Payload(raw, file, query=query)
-
-
-def _refuse_not_finite(value: Any, path: str) -> None:
-    """Our encoder would make null of them, in silence."""
-    if isinstance(value, float) and not isfinite(value):
-        refuse(path, "a finite number")
-    if isinstance(value, dict):
-        for name, one in value.items():
-            _refuse_not_finite(one, f"{path}.{name}")
-    elif isinstance(value, list | tuple):
-        for number, one in enumerate(value):
-            _refuse_not_finite(one, f"{path}[{number}]")
 
 
 def in_file(file: str) -> Iterator[Payload]:
