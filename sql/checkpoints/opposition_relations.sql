@@ -2,10 +2,12 @@
 --
 -- One pass over the latest edges and candidates, joined by the candidate's id; a candidate gives
 -- a row for each other claim that it names, an exclusive one a row for each two of the first.
+-- After an earlier run, of the edges those that stand at a touched key.
 --
 -- In no order.
 --
--- params:   cap       bigint   not null  claims of an exclusive candidate that are paired
+-- params:   after     bigint   not null  the cursor that was read to, -1 where all is new
+--           cap       bigint   not null  claims of an exclusive candidate that are paired
 -- columns:  reason    varchar  not null  edge or candidate
 --           record    varchar  not null  its id
 --           stance    varchar  not null  for, against, or mutual where neither side is the evidence
@@ -36,13 +38,12 @@ with drafts as (
 
 named as (
     select
-        id,
-        edge_kind,
-        src,
-        dst,
-        seq,
-        candidate_id,
-        coalesce(status, 'active') <> 'retracted' as live,
+        e.id,
+        e.src,
+        e.dst,
+        e.seq,
+        e.candidate_id,
+        coalesce(e.status, 'active') <> 'retracted' as live,
         case
             when edge_kind in ('supports', 'support', 'confirms', 'deduction', 'derive', 'entails') then 'for'
             when
@@ -57,8 +58,10 @@ named as (
                 )
                 then 'mutual'
         end as stance
-    from edges
-    where src <> dst
+    from edges as e
+    left join touched as d on e.dst = d.key and d.reason = 'disputed'
+    left join touched as v on e.src = v.key and v.reason = 'evidence'
+    where e.src <> e.dst and ($after < 0 or d.key is not null or v.key is not null)
 ),
 
 opposing as (

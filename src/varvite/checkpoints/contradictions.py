@@ -40,10 +40,10 @@ def _find(run: Run) -> dict[str, Any]:
     since, cap = {"after": after}, {"cap": run.parameters["cap"]}
     _take_over(run, earlier)
     run.report("reading what opposes", 0, 3)
-    run.make("relations", "opposition_relations", cap)
     subjects = run.make("subjects", "opposition_subjects", since)
-    run.report("finding who stands where", 1, 3)
     touched = _touched(run, since if earlier else None)
+    run.make("relations", "opposition_relations", since | cap)
+    run.report("finding who stands where", 1, 3)
     run.make("contested", "opposition_contested", since)
     run.make("standing", "opposition_standing", cap)
     run.make("places", "opposition_places")
