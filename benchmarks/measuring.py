@@ -1,6 +1,7 @@
 """Calls measured side by side, in turns within each round, so that a noisy moment hits all."""
 
 import gc
+import math
 import os
 import resource
 import statistics
@@ -45,24 +46,40 @@ class Spent:
 
 
 def interleaved(
-    cases: Sequence[Case], rounds: int = ROUNDS, *, warm_up: int = WARM_UP
+    cases: Sequence[Case],
+    rounds: int = ROUNDS,
+    *,
+    warm_up: int = WARM_UP,
+    long_s: float = math.inf,
 ) -> dict[str, Spent]:
-    """Each case once a round, in an order that turns; the first rounds are thrown away."""
+    """Each case once a round, in an order that turns; the first rounds are thrown away.
+
+    A call that takes longer than `long_s` counts, and is its case's last.
+    """
     series = {case.name: Spent() for case in cases}
+    left = list(cases)
     gc.collect()
     gc.freeze()  # what was made before is not walked during a call
     for number in range(warm_up + rounds):
-        turn = number % len(cases)
-        for case in [*cases[turn:], *cases[:turn]]:
-            given = case.prepare()
-            wall, cpu = time.perf_counter(), time.process_time()
-            case.call(given)
-            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-            if number >= warm_up:
+        turn = number % max(1, len(left))
+        for case in [*left[turn:], *left[:turn]]:
+            wall, cpu = _call(case)
+            if number >= warm_up or wall > long_s:
                 series[case.name].wall.append(wall)
                 series[case.name].cpu.append(cpu)
+            if wall > long_s:
+                left.remove(case)
     gc.unfreeze()
     return series
+
+
+def _call(case: Case) -> tuple[float, float]:
+    """Seconds of the clock and of the processor."""
+    given = case.prepare()
+    wall, cpu = time.perf_counter(), time.process_time()
+    case.call(given)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return wall, cpu
 
 
 class Ran(NamedTuple):

@@ -101,8 +101,8 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.2g}"
 
 
-def document(rows: Iterable[Row]) -> str:
-    """The rows with the machine and the versions, as JSON."""
+def document(rows: Iterable[Row], **more: Any) -> str:
+    """The rows with the machine and the versions, as JSON, and what `more` there is to say."""
     found = [row.values() for row in rows]
     where = machine(tempfile.gettempdir()).as_dict() | {"load": os.getloadavg()}
-    return json.dumps({"machine": where, "rows": found}, indent=1)
+    return json.dumps({"machine": where, "rows": found, **more}, indent=1)

@@ -6,9 +6,8 @@ import json
 import pytest
 
 import varvite
-from benchmarks import peers, querying, rows, seeding
+from benchmarks import querying, rows, seeding
 from benchmarks.__main__ import AREAS, main
-from benchmarks.peer_stores import NO_INSTALL, Varvite
 from benchmarks.seeding import Plan
 
 ROWS = {
@@ -92,28 +91,3 @@ def test_seeding_anew_leaves_what_another_run_has_copied(tmp_path):
 
 def test_all_areas_are_named():
     assert {*ROWS, "querying", "experiment"} == set(AREAS)
-
-
-def test_the_peers_that_need_no_installing_have_their_rows(benchmark, plan):
-    found = benchmark.pedantic(lambda: list(peers.measured(plan, NO_INSTALL)))
-
-    others = [peer.name for peer in NO_INSTALL[1:]]
-    assert [(row.what, row.against) for row in found] == [
-        (f"{what}, times faster", name)
-        for what in ("append 1", "append 100", "resume with 100")
-        for name in others
-    ]
-    assert all(row.facts["MB theirs"] > 0 for row in found if "resume" in row.what)
-
-
-@pytest.mark.parametrize("peer", NO_INSTALL)
-def test_a_peer_has_all_that_was_appended_when_it_is_opened_again(tmp_path, peer):
-    peers.grow({peer: str(tmp_path / "store")}, 30)
-    store = peer(str(tmp_path / "store"))
-    store.append(peers.runs(7))
-    store.close()
-
-    again = peer(str(tmp_path / "store"))
-    again.close()
-    config = peer is Varvite
-    assert again.count == 37 + config
