@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import measuring, peer_histories, peer_limits, peers, rows
-from benchmarks.measuring import Case
+from benchmarks.measuring import Case, Spent
 from benchmarks.peer_limits import LeftOut
 from benchmarks.peer_stores import NO_INSTALL, PEERS, DuckDbFile, LangGraph, PiLog, Varvite
 from benchmarks.seeding import Plan
@@ -91,6 +91,17 @@ def test_laying_down_tells_how_far_it_is(plan):
     assert told == [("lay down pi's log, 7,000", done, 7_000) for done in (5_000, 7_000)]
 
 
+def test_a_line_every_few_seconds_says_how_far_it_is(capsys, monkeypatch):
+    clock = iter((100.0, 103.0, 111.0, 111.0, 120.0, 121.5, 121.5))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    told = peers.Told()
+
+    for done in (1, 2, 3, 4):
+        told("lay down", done, 4)
+
+    assert capsys.readouterr().err.splitlines() == ["lay down: 50%", "lay down: 100%"]
+
+
 def test_a_small_history_is_copied_and_a_large_one_used_as_it_lies(plan, logs, monkeypatch):
     kept = logs.read_bytes()
     list(peers.measured(plan, (Varvite, PiLog), only=["resume"]))
@@ -164,6 +175,20 @@ def test_a_long_call_counts_and_is_the_last_of_its_case():
     assert {name: len(series.wall) for name, series in spent.items()} == {"short": 3, "long": 1}
 
 
+def test_nothing_is_called_again_when_all_calls_are_long():
+    spent = measuring.interleaved([Case("long", lambda _: time.sleep(0.02))], 3, long_s=0.01)
+
+    assert len(spent["long"].wall) == 1
+
+
+def test_a_row_says_how_often_a_long_call_was_made():
+    spent = {"varvite": Spent([1.0] * 3, [1.0] * 3), "pi's log": Spent([60.0], [60.0])}
+
+    (row,) = peers._rows("open", 30, spent, {})
+
+    assert row.facts == {"CPU ms theirs": 60_000, "calls theirs": 1}
+
+
 def test_the_command_prints_its_rows_and_who_is_left_out(plan, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(peer_limits, "available", lambda: 0)
     file = tmp_path / "rows.json"
@@ -179,9 +204,19 @@ def test_the_command_prints_its_rows_and_who_is_left_out(plan, tmp_path, capsys,
     assert json.loads(file.read_text())["left_out"] == [reason]
 
 
+def test_fresh_histories_are_laid_down_anew(plan, logs):
+    whole = logs.read_bytes()
+    logs.write_bytes(b"")
+
+    peers.main(["--records", "30", "--folder", plan.folder, "--fresh", "--prepare"])
+
+    assert logs.read_bytes() == whole
+
+
 def test_preparing_lays_down_what_a_measurement_needs(plan, tmp_path, monkeypatch):
     peers.main(["--records", "30", "--folder", plan.folder, "--prepare"])
     monkeypatch.delattr(peer_histories, "grow")
 
     assert len(list(peers.measured(plan, NO_INSTALL))) == len(OTHERS) * len(peers.OPERATIONS)
-    assert (tmp_path / "peer-varvite-30-compacted").is_dir()
+    assert [*(tmp_path / "peer-varvite-30-compacted").rglob("*.parquet")]
+    assert not [*(tmp_path / "peer-varvite-30").rglob("*.parquet")]
