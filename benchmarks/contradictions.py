@@ -12,7 +12,7 @@ from benchmarks import seeding
 from benchmarks.measuring import Case, interleaved
 from benchmarks.rows import Row
 from benchmarks.seeding import SESSION, Plan
-from varvite.checkpoints.contradictions import JOB
+from varvite.checkpoints.contradictions.job import JOB
 from varvite.checkpoints.run import Run
 from varvite.checkpoints.running import Ran
 from varvite.disk.files import Folder
@@ -180,6 +180,7 @@ def _stage(engine: Local, cursor: int, before: Ran | None = None) -> dict[str, A
         gaia=NoGaia(),
         kind_of=kind_of,
         earlier=lambda: before.answers if before else None,
+        results={},
         deadline=None,
         progress=lambda *_: None,
     )

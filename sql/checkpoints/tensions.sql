@@ -1,6 +1,6 @@
 -- The tensions: what is open between claims, those that matter most first.
 --
--- One pass over the pairs, and over the latest nodes for the papers of their claims.
+-- One pass over the pairs that are measured anew; of the other tensions only the rank is new.
 --
 -- columns:  tension_id    varchar    not null
 --           rank          bigint     not null  from 1: the live ones first, then by score, then the latest
@@ -18,33 +18,7 @@
 --           first_id      varchar    not null  the first of its claims, by id
 --           first_seq     bigint     not null  when its first pair came to be
 --           last_seq      bigint     not null  when its latest did
-with papers as (
-    select
-        n.id,
-        n.paper_key
-    from nodes as n
-    semi join (
-        select left_id as claim from tension_pairs
-        union all
-        select right_id as claim from tension_pairs
-    ) as c on n.id = c.claim
-    where n.paper_key is not null
-),
-
-measured as (
-    select
-        t.tension_id,
-        t.key,
-        t.live,
-        t.left_id,
-        t.right_id,
-        coalesce(a.paper_key <> b.paper_key, false) as across
-    from tension_pairs as t
-    left join papers as a on t.left_id = a.id
-    left join papers as b on t.right_id = b.id
-),
-
-rows_of as (
+with rows_of as (
     select
         t.tension_id,
         p.left_id,
@@ -58,7 +32,7 @@ rows_of as (
             partition by t.tension_id order by p.live desc, p.weight desc, p.seq, p.left_id, p.right_id, p.reason, p.key
         ) as place
     from pairs as p
-    inner join tension_pairs as t on p.left_id = t.left_id and p.right_id = t.right_id
+    inner join tension_measured as t on p.left_id = t.left_id and p.right_id = t.right_id
 ),
 
 said as (
@@ -94,12 +68,12 @@ claimed as (
         select
             tension_id,
             left_id as claim
-        from tension_pairs
+        from tension_measured
         union all
         select
             tension_id,
             right_id as claim
-        from tension_pairs
+        from tension_measured
     ) as ends
     group by tension_id
 ),
@@ -112,7 +86,7 @@ counted as (
         count(*) as pairs,
         count(*) filter (where live) as live_pairs,
         count(*) filter (where live and across) as across
-    from measured
+    from tension_measured
     group by tension_id
 ),
 
@@ -142,30 +116,69 @@ scored as (
     from counted as k
     inner join weighed as w on k.tension_id = w.tension_id
     inner join claimed as c on k.tension_id = c.tension_id
+),
+
+known as (
+    select
+        s.tension_id,
+        s.live,
+        s.score,
+        s.reasons,
+        s.key,
+        case
+            when s.key like 'focus:%' then f.question
+            when s.key like 'subject:%' then substring(s.key, 9)
+            else d.claim
+        end as asks,
+        s.claims,
+        s.pairs,
+        s.live_pairs,
+        s.set_by,
+        s.left_id,
+        s.right_id,
+        s.first_id,
+        s.first_seq,
+        s.last_seq
+    from scored as s
+    left join focuses as f on s.key = 'focus:' || f.id
+    left join said as d on s.tension_id = d.tension_id
+    union all
+    select
+        e.tension_id,
+        e.live,
+        e.score,
+        e.reasons,
+        e.key,
+        e.asks,
+        e.claims,
+        e.pairs,
+        e.live_pairs,
+        e.set_by,
+        e.left_id,
+        e.right_id,
+        e.first_id,
+        e.first_seq,
+        e.last_seq
+    from earlier_tensions as e
+    anti join moved as m on e.tension_id = m.tension_id
 )
 
 select
-    s.tension_id,
-    row_number() over (order by s.live desc, s.score desc, s.last_seq desc, s.tension_id) as rank,
-    s.live,
-    s.score,
-    s.reasons,
-    s.key,
-    case
-        when s.key like 'focus:%' then f.question
-        when s.key like 'subject:%' then substring(s.key, 9)
-        else d.claim
-    end as asks,
-    s.claims,
-    s.pairs,
-    s.live_pairs,
-    s.set_by,
-    s.left_id,
-    s.right_id,
-    s.first_id,
-    s.first_seq,
-    s.last_seq
-from scored as s
-left join focuses as f on s.key = 'focus:' || f.id
-left join said as d on s.tension_id = d.tension_id
+    tension_id,
+    row_number() over (order by live desc, score desc, last_seq desc, tension_id) as rank,
+    live,
+    score,
+    reasons,
+    key,
+    asks,
+    claims,
+    pairs,
+    live_pairs,
+    set_by,
+    left_id,
+    right_id,
+    first_id,
+    first_seq,
+    last_seq
+from known
 order by rank

@@ -5,10 +5,12 @@ from itertools import pairwise
 
 import pytest
 
+from varvite.checkpoints.contradictions import grouping
+from varvite.disk.files import remove_all
 from varvite.engines.local import Local
 from varvite.errors import StoppedError
 from varvite.samples import tensions as planted
-from varvite.testing import killing, mixed
+from varvite.testing import killing, mixed, tangled
 from varvite.testing.opposed import (
     JOB,
     edge,
@@ -99,6 +101,62 @@ def test_however_the_session_is_cut_going_on_gives_the_same(empty, seed, every, 
         assert shown(went_on) == recomputed(records[: number * every], cap)
 
 
+@pytest.mark.parametrize(
+    ("seed", "count"),
+    [(1, 24), *(pytest.param(seed, 60, marks=pytest.mark.slow) for seed in range(1, 9))],
+)
+def test_however_questions_are_tied_together_going_on_gives_the_same(
+    empty, seed, count, monkeypatch
+):
+    monkeypatch.setattr(grouping, "CLAIMS_WIDE", 3)
+    records = list(tangled.records(seed, count))
+
+    found = list(going_on(empty, records, 6, cap=2))
+
+    for went_on, whole in found:
+        assert tables(went_on) == tables(whole)
+    modes = [one.receipt.results["mode"] for one, _ in found]
+    assert modes == ["full", *["incremental"] * (len(found) - 1)]
+
+
+def test_only_what_hangs_together_with_a_change_is_grouped_and_measured_anew(empty, monkeypatch):
+    made = defaultdict(list)
+    apart = [edge(f"e{n}", "contradicts", f"a{n}", f"b{n}") for n in range(9)]
+    mixed.append(empty, "s", apart)
+    run(empty)
+    monkeypatch.setattr(Local, "make", counted(Local.make, made))
+    mixed.append(empty, "s", [edge("tie", "contradicts", "b0", "a1")])
+
+    ran = run(empty)
+
+    counts = {name: made[name][-1] for name in ("stale", "moved", "tension_measured")}
+    assert counts == {"stale": 3, "moved": 2, "tension_measured": 3}
+    assert len(rows(ran, "tension_pairs")) == 10
+    assert tables(ran) == tables(run(empty, mode="full"))
+
+
+def test_where_the_run_to_go_on_from_is_gone_by_the_next_stage_all_is_grouped(empty, tmp_path):
+    mixed.append(empty, "s", list(planted.records(7, 15)))
+    first = run(empty)
+    mixed.append(empty, "s", [edge("late", "contradicts", "a", "b")])
+    (killed,) = (
+        one
+        for one in killing.everywhere(empty, JOB, "s", str(tmp_path), ("inside",))
+        if one.stage == "group"
+    )
+    remove_all(killed.store.path + first.path.removeprefix(empty.path))
+
+    again = run(killed.store)
+
+    results = again.receipt.results
+    assert (again.state, results["mode"], results["grouped_after"]) == (
+        "resumed",
+        "incremental",
+        -1,
+    )
+    assert tables(again) == tables(run(empty))
+
+
 def test_left_alone_a_run_goes_on_unless_most_of_the_session_is_new(empty):
     node = {"stream": "nodes", "node_kind": "variable"}
     modes = []
@@ -168,18 +226,24 @@ def test_no_step_makes_more_rows_than_there_are_records_and_pairs(tmp_path, monk
     made = defaultdict(list)
     for name in ("make", "put"):
         monkeypatch.setattr(Local, name, counted(getattr(Local, name), made))
-    counts = (100, 200, 400)
-    for count in counts:
+    of_full_runs = []
+    for count in (100, 200, 400):
         store = new(tmp_path / str(count))
         records = [*hot(count), *planted.records(2, count)]
         mixed.append(store, "s", records)
         ran = run(store, cap=8)
         most = 4 * (len(records) + len(rows(ran, "pairs")))
-        assert {name: got[-1] for name, got in made.items() if got[-1] > most} == {}
+        of_full_runs.append({name: got[-1] for name, got in made.items()})
+        assert {name: rows for name, rows in of_full_runs[-1].items() if rows > most} == {}
         mixed.append(store, "s", [subject("late", "positive")])
         again = run(store, cap=8)
         assert again.receipt.results["touched"] == 1
         assert made["places"][-1] == 2 * count + 1
+        assert {name: made[name][-1] for name in ("stale", "tension_keys", "moved")} == {
+            "stale": 64,
+            "tension_keys": 64,
+            "moved": 1,
+        }
 
     for name in (
         "relations",
@@ -190,9 +254,8 @@ def test_no_step_makes_more_rows_than_there_are_records_and_pairs(tmp_path, monk
         "tension_keys",
         "tensions",
     ):
-        of_full_runs = made[name][::2]
-        assert len(of_full_runs) == len(counts)
-        assert all(b <= 2.3 * a for a, b in pairwise(of_full_runs)), (name, of_full_runs)
+        found = [one[name] for one in of_full_runs]
+        assert all(b <= 2.3 * a for a, b in pairwise(found)), (name, found)
 
 
 def counted(act, made):

@@ -8,7 +8,7 @@ import pytest
 
 import varvite
 from varvite.adapters.growth import GrowthLog
-from varvite.checkpoints import contradictions
+from varvite.checkpoints.contradictions import grouping, job
 from varvite.errors import InputError, SessionStatusError
 from varvite.graph import payloads, upkeep
 from varvite.samples import tensions as planted
@@ -83,7 +83,7 @@ def test_many_edges_of_one_question_say_little_more_than_one_of_another(full, to
 
 
 def test_what_many_claims_hang_together_by_alone_falls_apart_around_the_busiest(empty, monkeypatch):
-    monkeypatch.setattr(contradictions, "CLAIMS_WIDE", 4)
+    monkeypatch.setattr(grouping, "CLAIMS_WIDE", 4)
     chain = [edge(f"e{n}", "contradicts", f"c{n}", f"c{n + 1}") for n in range(5)]
     small = [edge(f"f{n}", "contradicts", f"d{n}", f"d{n + 1}") for n in range(3)]
     mixed.append(empty, "s", [*chain, *small])
@@ -229,7 +229,7 @@ def test_a_paused_session_opens_none(empty):
 
 
 def test_more_tensions_than_an_act_takes_are_handed_in_as_several(empty, monkeypatch):
-    monkeypatch.setattr(contradictions, "ITEMS_MAX", 2)
+    monkeypatch.setattr(job, "ITEMS_MAX", 2)
     mixed.append(empty, "s", nodes(*(f"a{n}" for n in range(5))))
     mixed.append(empty, "s", [edge(f"e{n}", "contradicts", f"a{n}", f"b{n}") for n in range(5)])
 

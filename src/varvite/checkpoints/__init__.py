@@ -7,7 +7,7 @@ from varvite.checkpoints.job import Job
 from varvite.errors import NotFoundError
 
 _MODULES = (
-    "contradictions",
+    "contradictions.job",
     "experiments",
     "gaia_check",
     "narrative",

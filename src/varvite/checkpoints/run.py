@@ -22,6 +22,7 @@ class Run:
     cursors: how far each is read. scratch: the path of a folder of this run's own, emptied
     before each stage. kind_of: the kind of session of a name. earlier: the newest finished
     run of the job on these sessions before these cursors, with the same parameters.
+    results: what the stages before this one came to.
     sql, texts: the statements that the stage ran so far, and what it wrote.
     """
 
@@ -37,12 +38,14 @@ class Run:
         gaia: GaiaPort,
         kind_of: Callable[[str], Kind],
         earlier: Callable[[], Answers | None],
+        results: Mapping[str, Any],
         deadline: float | None,
         progress: Progress,
     ) -> None:
         self.store, self.engine, self.gaia = store, engine, gaia
         self.parameters, self.sessions, self.cursors = parameters, sessions, cursors
         self.scratch, self.earlier, self.kind_of = scratch, earlier, kind_of
+        self.results = results
         self._deadline, self._progress = deadline, progress
         self.sql: set[str] = set()
         self.texts: dict[str, str] = {}

@@ -297,6 +297,7 @@ class _Run:
             gaia=self._options.gaia,
             kind_of=self._kind_of,
             earlier=self._earlier,
+            results=self._receipt.results,
             deadline=self._deadline,
             progress=progress,
         )

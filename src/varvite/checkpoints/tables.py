@@ -32,7 +32,9 @@ def write(folder: Folder, engine: Engine, table: str) -> Written:
 
 def _write(sink: Sink, batches: Iterator[pa.RecordBatch]) -> int:
     first = next(batches)
-    with pq.ParquetWriter(sink, first.schema, compression="zstd", write_page_checksum=True) as made:
+    with pq.ParquetWriter(
+        sink, first.schema, compression="zstd", use_dictionary=False, write_page_checksum=True
+    ) as made:
         made.write_batch(first)
         rows = int(first.num_rows)
         for batch in batches:

@@ -11,7 +11,7 @@ from varvite.samples.tensions import Pair, Record, pair
 from varvite.store import Store
 
 JOB = "contradictions"
-TABLES = ("subjects", "pairs", "hot_keys", "tension_pairs", "tensions")
+TABLES = ("subjects", "pairs", "hot_keys", "questions", "tension_pairs", "tensions")
 FOR = frozenset({"supports"})
 AGAINST = frozenset({"opposes", "undercuts"})
 MUTUAL = frozenset({"contradicts", "contradiction", "conflict"})
