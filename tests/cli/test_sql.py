@@ -45,6 +45,15 @@ def test_a_table_counts_its_rows(searched):
     assert shown.splitlines() == ["name   n", "────────", "a      1", "1 row"]
 
 
+@pytest.mark.parametrize("place", [0, 2])
+def test_json_is_short_for_the_format_wherever_it_stands(searched, place):
+    asked = ["sql", "select 1 as n"]
+
+    shown = searched(*asked[:place], "--json", *asked[place:], shape="csv").stdout
+
+    assert json.loads(shown) == [{"n": 1}]
+
+
 def test_parquet_and_arrow_can_be_read_back(searched):
     parquet = searched("sql", ASKED, shape="parquet").stdout_bytes
     arrow = searched("sql", ASKED, shape="arrow").stdout_bytes

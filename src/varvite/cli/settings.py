@@ -53,6 +53,11 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(settings_of(ctx), param.name, value)
 
 
+def _keep_json(ctx: click.Context, _param: click.Parameter, value: Any) -> None:
+    if value:
+        settings_of(ctx).format = "json"
+
+
 def common_options() -> list[click.Parameter]:
     return [
         click.Option(
@@ -71,6 +76,14 @@ def common_options() -> list[click.Parameter]:
             expose_value=False,
             is_eager=True,
             help="table on a terminal, json elsewhere; parquet and arrow of `sql` only.",
+        ),
+        click.Option(
+            ["--json"],
+            is_flag=True,
+            callback=_keep_json,
+            expose_value=False,
+            is_eager=True,
+            help="Short for --format json.",
         ),
         click.Option(
             ["--quiet", "-q"],
