@@ -56,6 +56,13 @@ def test_a_response_is_taken_from_stdin(varvite, response):
     assert found["new"] == 2
 
 
+def test_a_fault_in_what_comes_on_stdin_is_told_by_that_name(varvite):
+    error = varvite.refused(2, "graph", "submit", "--session", "s", "--create", "-", stdin='{"a":')
+
+    assert (error["file"], error["line"], error["offset"]) == ("stdin", 1, 5)
+    assert error["message"].startswith("stdin:1, byte 5: ")
+
+
 def test_what_lies_before_a_malformed_line_is_kept_and_told(varvite, response, tmp_path):
     broken = tmp_path / "broken.ndjson"
     broken.write_text(response.read_text() + "\n{}\n")

@@ -191,7 +191,12 @@ def _on_disk(file: str) -> Iterator[str]:
         path = os.path.join(folder, "stdin")
         with open(path, "wb") as spooled:
             shutil.copyfileobj(sys.stdin.buffer, spooled)
-        yield path
+        try:
+            yield path
+        except VarviteError as error:
+            error.message = error.message.replace(path, "stdin")
+            error.data |= {"file": "stdin"} if error.data.get("file") == path else {}
+            raise
 
 
 @click.command(cls=Verb)
