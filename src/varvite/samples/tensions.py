@@ -52,6 +52,26 @@ def pair(one: str, other: str) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
+def focus(name: str, question: str) -> Record:
+    """A focus that nothing was done about yet."""
+    return {
+        "stream": "focuses",
+        "id": name,
+        "question": question,
+        "status": "candidate",
+        "priority": "medium",
+        "readiness": "needs_expand",
+        "score": 0.0,
+        "queued": False,
+        "bucket_ids": [],
+        "obligation_ids": [],
+        "open_obligations": 0,
+        "evidence_refs": [],
+        "features": {"coverage": {}, "controversy": False, "overdue": 0},
+        "packets": 0,
+    }
+
+
 class _Maker:
     """Records of one topic, with ids of its own."""
 
@@ -101,23 +121,7 @@ class _Maker:
         return self.add(made | fields)
 
     def focus(self) -> str:
-        made: Record = {
-            "stream": "focuses",
-            "id": self._id("focus"),
-            "question": f"What holds in topic {self.number}?",
-            "status": "candidate",
-            "priority": "medium",
-            "readiness": "needs_expand",
-            "score": 0.0,
-            "queued": False,
-            "bucket_ids": [],
-            "obligation_ids": [],
-            "open_obligations": 0,
-            "evidence_refs": [],
-            "features": {"coverage": {}, "controversy": False, "overdue": 0},
-            "packets": 0,
-        }
-        return self.add(made)
+        return self.add(focus(self._id("focus"), f"What holds in topic {self.number}?"))
 
     def add(self, record: Record) -> str:
         self.made.append(record)

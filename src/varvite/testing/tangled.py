@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
 
-Record = dict[str, Any]
+from varvite.samples.tensions import Record, focus
+
 CLAIMS = 14
 IDS = 10
 """Of edges, and half as many of candidates and focuses, so that most records are revisions."""
@@ -79,19 +79,4 @@ def _node(rng: Random) -> Record:
 
 
 def _focus(rng: Random) -> Record:
-    return {
-        "stream": "focuses",
-        "id": f"f{rng.randrange(QUESTIONS)}",
-        "question": rng.choice(("Which of them?", "Why?")),
-        "status": "candidate",
-        "priority": "medium",
-        "readiness": "needs_expand",
-        "score": 0.0,
-        "queued": False,
-        "bucket_ids": [],
-        "obligation_ids": [],
-        "open_obligations": 0,
-        "evidence_refs": [],
-        "features": {"coverage": {}, "controversy": False, "overdue": 0},
-        "packets": 0,
-    }
+    return focus(f"f{rng.randrange(QUESTIONS)}", rng.choice(("Which of them?", "Why?")))
