@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from varvite.errors import QueryError, VarviteError
-from varvite.query import naming
+from varvite.query import catalog, naming
 from varvite.query.result import HTML_CELL_CHARS_MAX, HTML_ROWS_MAX, Result
 from varvite.segments.scan import connect
 
@@ -252,6 +252,15 @@ def test_what_a_question_reads_is_what_it_names_as_a_relation(sql, views, stream
         found = naming.named(connection, sql)
 
     assert (found.views, found.streams, found.listing) == (views, streams, False)
+
+
+def test_tables_of_the_catalog_are_made_for_the_question_that_reads_them(fresh):
+    with connect() as connection:
+        found = naming.named(connection, "from catalog.Sessions join segments using (stream)")
+
+    assert (found.tables, found.views) == ({"sessions"}, {"segments"})
+    for name in catalog.TABLES:
+        assert fresh.sql(f"from catalog.{name}").columns == list(catalog.TABLES[name])
 
 
 def test_a_question_that_cannot_be_parsed_alone_reads_whatever_its_words_may_name():

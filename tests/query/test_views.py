@@ -1,15 +1,19 @@
 """The views against a plain reading of the journal, before and after compaction."""
 
 from datetime import datetime
+from pathlib import Path
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from varvite.disk.files import Files, Folder
 from varvite.query import relations
+from varvite.query.snapshot import Snapshot
 from varvite.records.contracts import stream_columns
 from varvite.segments.scan import columns, connect
+from varvite.testing import mixed
 
 SESSIONS = ("followed", "nothing", "odd", "search", "speed", "tuning")
 ENVELOPE = ("seq", "stream", "id", "rev", "prev_seq", "at", "actor")
@@ -153,6 +157,36 @@ def test_a_session_asked_alone_shows_the_segments_with_its_rows(layered):
     found = layered.sql("select distinct stream from segments", sessions=["speed"]).rows()
 
     assert sorted(found) == [("events",), ("records",)]
+
+
+def test_a_tail_that_is_kept_for_many_statements_has_the_rows_of_one_that_is_read_each_time(fresh):
+    with Folder(Files(), fresh.path) as folder, Snapshot(folder) as kept:
+        kept.keep_tail()
+
+        for stream in sorted(kept.streams()):
+            found = kept.ask(f'from streams."{stream}" order by all').arrow()
+            assert found == fresh.sql(f'from streams."{stream}" order by all').arrow(), stream
+        tables = kept.con.sql("select table_name from duckdb_tables() where schema_name = 'tail'")
+        assert {("nodes",), ("weather",)} <= {*tables.fetchall()}
+
+
+@pytest.mark.parametrize("tail", [False, True])
+def test_segments_that_all_are_an_older_versions_are_null_in_what_they_lack(store, tail):
+    store.graph("g", create=True).close()
+    mixed.append(store, "g", [{"stream": "events", "type": "noted", "payload": {}}])
+    store.compact()
+    (path,) = Path(store.path).glob("_lake/events/*.parquet")
+    pq.write_table(pq.read_table(path).drop_columns(["payload", "actor"]), path)
+    if tail:
+        mixed.append(store, "g", [{"stream": "events", "type": "read", "payload": {}}])
+
+    with (
+        Folder(Files(), store.path) as folder,
+        Snapshot(folder, verify=lambda *_: None) as snapshot,
+    ):
+        found = snapshot.ask("select type, payload, actor is null from events order by seq")
+
+    assert found.rows() == [("noted", None, True), ("read", "{}", False)][: 1 + tail]
 
 
 def test_a_segment_of_an_older_version_is_null_in_the_columns_that_it_lacks(tmp_path):

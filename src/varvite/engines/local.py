@@ -23,6 +23,7 @@ class Local:
     version = duckdb.__version__
 
     def __init__(self, snapshot: Snapshot) -> None:
+        snapshot.keep_tail()
         self._snapshot, self._con = snapshot, snapshot.con
         self._tables: dict[str, str] = {}
 
@@ -33,11 +34,11 @@ class Local:
     def make(self, table: str, statement: str, params: Params | None = None) -> int:
         text, given = self._bound(statement, params)
         made = f"create table {_NEXT} as {text}"
-        self._run(lambda: self._con.execute(made, given or None))
+        ((rows,),) = self._run(lambda: self._con.execute(made, given or None).fetchall())
         self._drop(table)
         self._con.execute(f"alter table {_NEXT} rename to {quoted(table)}")
         self._tables[table] = "table"
-        return self._count(table)
+        return int(rows)
 
     def put(self, table: str, rows: pa.Table) -> int:
         self._drop(table)
@@ -89,10 +90,6 @@ class Local:
             return act()
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
-
-    def _count(self, table: str) -> int:
-        ((rows,),) = self._con.sql(f"select count(*) from {quoted(table)}").fetchall()  # noqa: S608
-        return int(rows)
 
     def _drop(self, table: str) -> None:
         kind = self._tables.pop(table, None)

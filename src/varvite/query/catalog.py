@@ -20,7 +20,7 @@ from varvite.session import listing, parts
 from varvite.session.identity import Identity
 from varvite.session.reader import Reader
 
-_TABLES = {
+TABLES = {
     "sessions": {
         "session_id": "varchar",
         "session_uid": "varchar",
@@ -243,7 +243,7 @@ def segment_row(one: Segment, generation: int) -> tuple[Any, ...]:
 
 def make(con: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Make `catalog.<table>`. One insert: row by row costs a millisecond each."""
-    columns = _TABLES[table]
+    columns = TABLES[table]
     named = ", ".join(f"{name} {kind}" for name, kind in columns.items())
     con.execute(f"create table catalog.{table} ({named})")
     if rows:

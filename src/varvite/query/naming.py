@@ -12,7 +12,7 @@ import orjson
 
 from varvite.errors import QueryError
 
-STREAMS = "streams"
+STREAMS, CATALOG = "streams", "catalog"
 _OURS = frozenset({"", "main"})
 _LISTING_FUNCTIONS = frozenset({"duckdb_views", "duckdb_tables", "duckdb_columns"})
 _INDIRECT_FUNCTIONS = frozenset({"query", "query_table"})
@@ -22,11 +22,18 @@ _KINDS = ("SELECT", "EXPLAIN", "MULTI")
 """MULTI is what PIVOT comes to."""
 
 
+_KNOWN: dict[str, "Named"] = {}
+
+
 class Named(NamedTuple):
-    """Views and streams by name, in lower case. listing: it asks which relations there are."""
+    """Views, streams and tables of the catalog by name, in lower case.
+
+    listing: it asks which relations there are.
+    """
 
     views: set[str]
     streams: set[str]
+    tables: set[str]
     listing: bool = False
 
 
@@ -45,18 +52,27 @@ def check_asks(con: duckdb.DuckDBPyConnection, sql: str) -> None:
         raise QueryError(f"{kinds[0].lower()} is no statement that asks", hint="ask with a select")
 
 
+def known(con: duckdb.DuckDBPyConnection, sql: str) -> Named:
+    """`named` of a statement that ships with the package, looked into once a process."""
+    if sql not in _KNOWN:
+        _KNOWN[sql] = named(con, sql)
+    return _KNOWN[sql]
+
+
 def named(con: duckdb.DuckDBPyConnection, sql: str) -> Named:
     """What the statement reads; where only running it would tell, whatever its words may name."""
     tree = _tree(con, sql)
     nodes = list(_nodes(tree))
     if not nodes or not _INDIRECT_FUNCTIONS.isdisjoint(map(_function, nodes)):
         return _by_words(sql)
-    found = Named(set(), set(), any(map(_lists, nodes)))
+    found = Named(set(), set(), set(), any(map(_lists, nodes)))
     for node in nodes:
         if node.get("type") == "BASE_TABLE":
             schema, name = node["schema_name"].lower(), node["table_name"].lower()
             if schema == STREAMS:
                 found.streams.add(name)
+            elif schema == CATALOG:
+                found.tables.add(name)
             elif schema in _OURS:
                 found.views.add(name)
     return found
@@ -97,4 +113,4 @@ def _lists(node: dict[str, Any]) -> bool:
 
 def _by_words(sql: str) -> Named:
     words = set(map(str.lower, _WORD.findall(_STREAM.sub("", sql))))
-    return Named(words, {name.lower() for name in _STREAM.findall(sql)})
+    return Named(words, {name.lower() for name in _STREAM.findall(sql)}, set())

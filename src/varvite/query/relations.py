@@ -1,41 +1,40 @@
 """A stream as one relation: its segments and its tail, with stable names and types."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from varvite.records.contracts import stream_columns, stream_json
 from varvite.records.fields import ENVELOPE
-from varvite.segments.scan import columns, literal, quoted
+from varvite.segments.scan import columns, literal, none, quoted
 
 _TIME_AS_JSON = '"%Y-%m-%dT%H:%M:%S.%fZ"'
 
 
 def relation(
-    stream: str, paths: Iterable[str], tail: str | None, *, where: str | None = None
+    stream: str,
+    paths: Iterable[str],
+    tail: str | None,
+    *,
+    where: str | None = None,
+    whole: bool = False,
 ) -> str:
     """SELECT text over the segment files at `paths` and `tail`, itself a SELECT text.
 
-    Columns are those of `columns(stream)`, in order; files that miss some (an older
-    version's) give NULL there.
+    Columns are those of `columns(stream)`, in order, as `tail` has them; files that miss
+    some (an older version's) give NULL there. whole: each column is in one file at least,
+    which costs less to plan; where it is not so the text cannot be bound.
     """
-    wanted = columns(stream)
-    names = ", ".join(map(quoted, wanted))
-    branches = [_empty(wanted)]
     listed = ", ".join(map(literal, paths))
-    if listed:
-        branches.append(
-            f"select * from read_parquet([{listed}], hive_partitioning = false, "  # noqa: S608
-            "union_by_name = true)"
-        )
-    if tail:
-        branches.append(tail)
-    union = " union all by name ".join(branches)
-    condition = f" where {where}" if where else ""
-    return f"select {names} from ({union}){condition}"  # noqa: S608  (names are quoted)
+    branches = [_files(stream, listed, whole=whole)] if listed else []
+    text = " union all ".join([*branches, tail] if tail else branches or [none(stream)])
+    return f"select * from ({text}) where {where}" if where else text  # noqa: S608
 
 
-def _empty(wanted: Mapping[str, str]) -> str:
-    typed = ", ".join(f"null::{kind} as {quoted(name)}" for name, kind in wanted.items())
-    return f"select {typed} where false"
+def _files(stream: str, listed: str, *, whole: bool) -> str:
+    """A cast to the type that a column has already costs nothing."""
+    typed = [f"{quoted(name)}::{kind} as {quoted(name)}" for name, kind in columns(stream).items()]
+    read = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+    source = read if whole else f"({none(stream)} union all by name select * from {read})"  # noqa: S608
+    return f"select {', '.join(typed)} from {source}"  # noqa: S608  (names are quoted)
 
 
 def all_records(streams: Iterable[str]) -> str:

@@ -6,10 +6,9 @@ from typing import Any
 import duckdb
 
 from varvite.clock import now
+from varvite.query.catalog import TABLES
 from varvite.query.snapshot import Snapshot
 from varvite.segments.scan import literal, quoted
-
-_CATALOG = ("sessions", "segments", "checkpoints", "verdicts")
 
 
 def script(snapshot: Snapshot, store_path: str) -> str:
@@ -20,7 +19,7 @@ def script(snapshot: Snapshot, store_path: str) -> str:
     snapshot.make_all()
     parts = [_header(snapshot, store_path), "set timezone = 'UTC';"]
     parts += [f"create schema if not exists {name};" for name in ("streams", "catalog")]
-    for name in _CATALOG:
+    for name in TABLES:
         parts.append(_table(snapshot.con, name))
     parts += _views(snapshot.con)
     return "\n".join(parts) + "\n"

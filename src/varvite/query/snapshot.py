@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import duckdb
@@ -17,13 +18,14 @@ from varvite.disk.files import Folder
 from varvite.errors import QueryError
 from varvite.query import catalog, naming, receipts, relations, statements, verdicts
 from varvite.query.catalog import AsOf, SessionAt
+from varvite.query.naming import Named
 from varvite.query.result import Result
 from varvite.query.tail import Tail
 from varvite.records.contracts import CONTRACTS
 from varvite.segments import check, manifest, pins
 from varvite.segments.ends import batches_between
 from varvite.segments.manifest import Manifest, Segment
-from varvite.segments.scan import Owner, connect, literal, quoted, select
+from varvite.segments.scan import Owner, connect, has_extra, literal, quoted, select
 
 ALL_RECORDS = "_all"
 """Every stream's records in one relation. No stream can have this name."""
@@ -63,7 +65,7 @@ class Snapshot:
         """
         self._store = store
         self._tail = Tail()
-        self._tail_read = self._detached = False
+        self._tail_read = self._kept = False
         self._made: set[str] = set()
         self._verify = verify
         self.touched: dict[str, Touched] = {}
@@ -77,11 +79,12 @@ class Snapshot:
             self.con = connection()
             held.callback(self.con.close)
             held.callback(self._tail.close)
-            self.con.execute("create schema streams; create schema catalog; create schema tail")
-            self.con.execute("set python_enable_replacements = false")  # no variable is a table
+            self.con.execute(
+                "create schema streams; create schema catalog; "
+                "set python_enable_replacements = false"  # no variable is a table
+            )
             cut = catalog.cutoffs(store, as_of, self.sessions)
             self._cut = self._at_time(cut) if isinstance(cut, str) else cut
-            self._make_catalog()
             self._held = held.pop_all()
 
     def __enter__(self) -> Self:
@@ -102,7 +105,7 @@ class Snapshot:
         """
         try:
             naming.check_asks(self.con, sql)
-            self.prepare(sql)
+            self._prepare(naming.named(self.con, sql))
             relation = self.con.sql(sql, params=params)
             if relation is None:
                 raise QueryError("the statement gives no rows", hint="ask with a select")
@@ -115,7 +118,7 @@ class Snapshot:
 
         It pins the manifest's generation until it is dropped.
         """
-        self._detached = True
+        self.keep_tail()
         try:
             self.make_all()
         except BaseException:
@@ -125,6 +128,12 @@ class Snapshot:
         self._tail.close()
         weakref.finalize(self.con, self._pin.close)
         return self.con
+
+    def keep_tail(self) -> None:
+        """Read the tail of each stream once, into a table: for many statements to come."""
+        if not self._kept:
+            self.con.execute("create schema tail")
+            self._kept = True
 
     def make_all(self) -> None:
         """Make every view, and the raw relation of every stream, empty ones too."""
@@ -136,23 +145,23 @@ class Snapshot:
         """Make the views of these names, and what they stand on."""
         views = statements.views()
         for name in sorted(set(names) & views.keys()):
-            if name in self._made:
-                continue
-            self._made.add(name)
-            if name == "checkpoints":
-                self._make_checkpoints()
-            self.prepare(views[name].text)
-            if name == verdicts.VIEW:
-                catalog.make(self.con, verdicts.TABLE, verdicts.judged(self.con))
-            self.con.execute(f"create view {quoted(name)} as {views[name].text}")
+            if name not in self._made:
+                self._made.add(name)
+                self.prepare(views[name].text)
+                self.con.execute(f"create view {quoted(name)} as {views[name].text}")
 
     def prepare(self, sql: str) -> None:
-        """Make what the statement reads; a stream that there is not is left for DuckDB to miss."""
-        found = naming.named(self.con, sql)
+        """Make what a statement reads that ships with the package."""
+        self._prepare(naming.known(self.con, sql))
+
+    def _prepare(self, found: Named) -> None:
+        """Make what was found; a stream that there is not is left for DuckDB to miss."""
         if found.streams:
             for stream in sorted(found.streams & {ALL_RECORDS, *self.streams()}):
                 self._make_stream(stream)
         self.make(found.views)
+        for table in sorted(found.tables & catalog.TABLES.keys()):
+            self._make_table(table)
         if found.listing:
             self.make_all()
 
@@ -166,7 +175,7 @@ class Snapshot:
         """The streams that may have rows of this snapshot."""
         self._read_tail()
         segments = {segment.stream for segment in self.manifest.segments if self._holds(segment)}
-        return segments | set(self._tail.paths())
+        return segments | self._tail.streams()
 
     def _make_stream(self, stream: str) -> None:
         if f"streams.{stream}" in self._made:
@@ -176,12 +185,14 @@ class Snapshot:
             held = self._held_streams() or {next(iter(CONTRACTS))}
             for one in held:
                 self._make_stream(one)
-            text = relations.all_records(held)
+            self._view(stream, relations.all_records(held))
         else:
-            text = self._relation(stream)
+            self._make_relation(stream)
+
+    def _view(self, stream: str, text: str) -> None:
         self.con.execute(f"create view streams.{quoted(stream)} as {text}")
 
-    def _relation(self, stream: str) -> str:
+    def _make_relation(self, stream: str) -> None:
         self._read_tail()
         wanted = [
             segment
@@ -194,18 +205,26 @@ class Snapshot:
             sum(one.bytes for one in wanted) + self._tail.bytes(stream),
         )
         paths = [manifest.path_of(self._store, segment) for segment in wanted]
-        return relations.relation(stream, paths, self._tail_of(stream), where=self._where())
+        text = partial(
+            relations.relation, stream, paths, self._tail_of(stream), where=self._where()
+        )
+        try:
+            self._view(stream, text(whole=True))
+        except duckdb.BinderException:  # all its segments are an older version's
+            self._view(stream, text())
 
     def _tail_of(self, stream: str) -> str | None:
-        """SELECT text over the stream's tail, which a detached connection keeps as a table."""
-        path = self._tail.paths().get(stream)
+        """SELECT text over the stream's tail."""
+        path = self._tail.path(stream)
         if path is None:
             return None
-        if not self._detached:
-            return select(stream, path)
+        text = select(stream, path, extra=has_extra(self.con, stream, path))
+        if not self._kept:
+            return text
         name = f"tail.{quoted(stream)}"
-        self.con.execute(f"create table {name} as {select(stream, path)}")
-        return f"select * from {name}"  # noqa: S608  (quoted)
+        self.con.execute(f"create table {name} as {text}")
+        self._tail.let_go(stream)
+        return f"from {name}"
 
     def _holds(self, segment: Segment) -> bool:
         """Whether it may hold rows of this snapshot."""
@@ -254,20 +273,22 @@ class Snapshot:
         reached = dict(found)
         return {one.identity.uid: reached.get(one.identity.uid, 0) for one in self.sessions}
 
-    def _make_catalog(self) -> None:
-        sessions = [catalog.session_row(one, self._cursor(one)) for one in self.sessions]
-        segments = [
-            catalog.segment_row(one, self.generation)
-            for one in self.manifest.segments
-            if self._holds(one)
-        ]
-        catalog.make(self.con, "sessions", sessions)
-        catalog.make(self.con, "segments", segments)
+    def _make_table(self, name: str) -> None:
+        if f"catalog.{name}" not in self._made:
+            self._made.add(f"catalog.{name}")
+            catalog.make(self.con, name, self._rows(name))
 
-    def _make_checkpoints(self) -> None:
-        """The receipts of jobs, read when they are asked for."""
-        rows = receipts.rows(self._store, [(one.name, self._cursor(one)) for one in self.sessions])
-        catalog.make(self.con, "checkpoints", rows)
+    def _rows(self, table: str) -> list[tuple[Any, ...]]:
+        if table == "sessions":
+            return [catalog.session_row(one, self._cursor(one)) for one in self.sessions]
+        if table == "segments":
+            held = filter(self._holds, self.manifest.segments)
+            return [catalog.segment_row(one, self.generation) for one in held]
+        if table == "checkpoints":
+            ends = [(one.name, self._cursor(one)) for one in self.sessions]
+            return receipts.rows(self._store, ends)
+        self.prepare(verdicts.TRIES)
+        return verdicts.judged(self.con)
 
     @property
     def generation(self) -> int:

@@ -6,13 +6,13 @@ Only whole batches get in, so a line that is being written is never seen.
 from collections import Counter
 from collections.abc import Iterable
 
-from varvite.segments.scan import Owner, Spool, prefixed
+from varvite.segments.scan import Owner, Spool, lines
 from varvite.session.parts import Batch
 from varvite.session.streams import by_stream
 
 
 class Tail:
-    """Record lines by stream. `paths` name the files as long as the tail is open."""
+    """Record lines by stream."""
 
     def __init__(self) -> None:
         self._spools: dict[str, Spool] = {}
@@ -21,18 +21,25 @@ class Tail:
     def add(self, owner: Owner, batches: Iterable[Batch]) -> None:
         """Add a session's batches, in the order of seq."""
         for batch in batches:
-            for stream, lines in by_stream(batch.lines()).items():
-                spool = self._spool(stream)
-                self._rows[stream] += len(lines)
-                spool.write(b"".join(prefixed(owner, line) for line in lines))
+            for stream, found in by_stream(batch.lines()).items():
+                self._rows[stream] += len(found)
+                self._spool(stream).write(lines(owner, found))
 
     def _spool(self, stream: str) -> Spool:
         if stream not in self._spools:
             self._spools[stream] = Spool()
         return self._spools[stream]
 
-    def paths(self) -> dict[str, str]:
-        return {stream: spool.path for stream, spool in self._spools.items()}
+    def streams(self) -> set[str]:
+        return set(self._spools)
+
+    def path(self, stream: str) -> str | None:
+        """The file of the stream's lines, which is there until it is let go."""
+        return self._spools[stream].path if stream in self._spools else None
+
+    def let_go(self, stream: str) -> None:
+        """Drop the stream's lines, which were taken over; rows and bytes are still known."""
+        self._spools[stream].close()
 
     def rows(self, stream: str) -> int:
         return self._rows[stream]
@@ -41,5 +48,5 @@ class Tail:
         return self._spools[stream].bytes if stream in self._spools else 0
 
     def close(self) -> None:
-        while self._spools:
-            self._spools.popitem()[1].close()
+        for spool in self._spools.values():
+            spool.close()

@@ -10,7 +10,7 @@ import duckdb
 
 from varvite.experiment.statistics import Noise, bootstrap_interval, evidence
 
-VIEW, TABLE = "evidence", "verdicts"
+TABLE = "verdicts"
 COLUMNS = {
     "session_uid": "varchar",
     "segment": "bigint",
@@ -25,7 +25,7 @@ COLUMNS = {
     "interval_high": "double",
 }
 _TESTS = ("calibrated", "rank", "gain", "shift")
-_TRIES = """
+TRIES = """
 with measured as (
     select *, try_cast(replicates::json as double[]) as found
     from measured_runs
@@ -87,7 +87,7 @@ group by m.session_uid, m.segment
 
 def judged(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     """A row of COLUMNS for each segment with a try."""
-    return [_row(*row) for row in con.execute(_TRIES).fetchall()]
+    return [_row(*row) for row in con.execute(TRIES).fetchall()]
 
 
 def _row(

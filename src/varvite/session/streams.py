@@ -13,18 +13,14 @@ OPEN_FILES_MAX = 16
 _STREAM_KEY = b'"stream":"'
 
 
-def stream_of(line: bytes) -> str:
-    """The stream of a record line as our encoder writes it."""
-    begin = line.index(_STREAM_KEY) + len(_STREAM_KEY)
-    return line[begin : line.index(b'"', begin)].decode()
-
-
 def by_stream(lines: Iterable[bytes]) -> dict[str, list[bytes]]:
-    """Record lines (without or with newline) grouped by stream, in order."""
-    groups: dict[str, list[bytes]] = {}
+    """Record lines (without or with newline), as our encoder writes them, by stream, in order."""
+    groups: dict[bytes, list[bytes]] = {}
+    size = len(_STREAM_KEY)
     for line in lines:
-        groups.setdefault(stream_of(line), []).append(line)
-    return groups
+        begin = line.index(_STREAM_KEY) + size
+        groups.setdefault(line[begin : line.index(b'"', begin)], []).append(line)
+    return {stream.decode(): found for stream, found in groups.items()}
 
 
 class Streams:
