@@ -13,6 +13,7 @@ from varvite.experiment import ledger
 from varvite.experiment.git_command import LOCK
 from varvite.experiment.placing import Place
 from varvite.experiment.session import EXPERIMENT, ExperimentSession
+from varvite.experiment.states import States
 from varvite.session import identity
 from varvite.session.writer import Writer
 
@@ -68,8 +69,11 @@ class DictLedger:
     def apply(self, record):
         self.seq += 1
         envelope = {"seq": self.seq, "id": f"r{self.seq}", "at": "2026-01-01T00:00:00.000000Z"}
-        for table, key, value in ledger.fold(envelope | record, self.read):
-            self.index[table, key] = value
+        states = States(self.read)
+        step = ledger.FOLDS.get((record["stream"], str(record.get("type"))))
+        if step:
+            step(envelope | record, states)
+        self.index |= {(table, key): value for table, key, value in states.entries()}
 
     def add(self, record):
         self.apply(Place(self.state()).stamp({"stream": "records"} | record))

@@ -150,9 +150,9 @@ class Memory:
     def take(self, records):
         from varvite.graph.fold import fold
 
-        for record in records:
-            for table, key, value in fold(record | {"seq": 1, "rev": 0}, self.read):
-                self.entries[table, key] = value
+        made = [record | {"seq": 1, "rev": 0} for record in records]
+        for table, key, value in fold(made, self.read):
+            self.entries[table, key] = value
 
 
 WORDS = [

@@ -268,8 +268,8 @@ def test_more_streams_than_a_header_can_name_are_refused(store, session):
 
 
 def test_a_fold_that_fails_leaves_the_batch_out(store):
-    def fold(record, read):
-        if record["value"] == "bad":
+    def fold(records, read):
+        if any(record["value"] == "bad" for record in records):
             raise ZeroDivisionError
         return ()
 

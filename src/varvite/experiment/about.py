@@ -1,12 +1,12 @@
 """What a session is called and belongs to, as was said last, and when it changed."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
 from varvite.experiment.ledger import UPDATED
-from varvite.session.kind import Entry, Read
+from varvite.experiment.states import States
+from varvite.session.kind import Read
 
 ABOUT = "experiment_about"
 TYPES: dict[str, tuple[type, ...]] = {
@@ -23,21 +23,29 @@ _CHANGING = frozenset({"records", "events"})
 _PAYLOAD = ("project_id", "working_dir", "max_iterations", "tags")
 
 
-def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    """When it was, and what it says; takes whatever the contracts let through."""
+def changed(record: dict[str, Any], states: States) -> None:
+    """Remember when the session changed, by any record of its own."""
     if record["stream"] in _CHANGING:
-        yield ABOUT, _UPDATED, record["at"].encode()
+        states.put(ABOUT, _UPDATED, record["at"], str.encode)
+
+
+def _fold_config(record: dict[str, Any], states: States) -> None:
     payload = record.get("payload")
     given = payload if isinstance(payload, dict) else {}
-    if record["stream"] == "records" and record.get("type") == "config":
-        told = {name: given[name] for name in _PAYLOAD if name in given}
-        told |= {} if payload is None else {"metadata": payload}
-        told |= {"name": record["name"]} if record.get("name") is not None else {}
-    elif record["stream"] == "events" and record.get("type") == UPDATED:
-        told = {name: given[name] for name in TYPES if name in given}
-    else:
-        return
-    yield ABOUT, _SAID, orjson.dumps((about(read) or {}) | told)
+    told = {name: given[name] for name in _PAYLOAD if name in given}
+    told |= {} if payload is None else {"metadata": payload}
+    told |= {"name": record["name"]} if record.get("name") is not None else {}
+    _tell(told, states)
+
+
+def _fold_updated(record: dict[str, Any], states: States) -> None:
+    payload = record.get("payload")
+    given = payload if isinstance(payload, dict) else {}
+    _tell({name: given[name] for name in TYPES if name in given}, states)
+
+
+def _tell(told: dict[str, Any], states: States) -> None:
+    states.put(ABOUT, _SAID, (states.get(ABOUT, _SAID, orjson.loads) or {}) | told)
 
 
 def about(read: Read) -> dict[str, Any] | None:
@@ -57,3 +65,6 @@ def fits(name: str, value: Any) -> bool:
     """Whether a session can be said to be this."""
     types = TYPES.get(name)
     return types is not None and isinstance(value, types) and not isinstance(value, bool)
+
+
+FOLDS = {("records", "config"): _fold_config, ("events", UPDATED): _fold_updated}

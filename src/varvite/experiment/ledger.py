@@ -10,14 +10,15 @@ runs begin anew, in a new segment. Numbers of runs and segments are never used t
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import orjson
 
+from varvite.experiment.states import States
 from varvite.experiment.status import TRANSITIONS
-from varvite.session.kind import Entry, Read
+from varvite.session.kind import Read
 
 SESSION, SEGMENT, KEPT, LOG = "experiment", "experiment_segment", "experiment_kept", "foreign_log"
 KEPT_AT, PATCHED = "experiment_kept_at", "experiment_patched"
@@ -26,8 +27,6 @@ POINTER_SET, RUN_KEPT, UPDATED = "pointer_set", "run_kept", "session_updated"
 KEEP_PUT = "keep_put"
 """By Fusion's rules: a keep, which is in the ledger by itself, was put there too."""
 _ONLY = "session"
-
-_State = TypeVar("_State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class RunEntry:
         return self.status == "keep" and self.metric is not None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SegmentState:
     """baseline: the first run, whatever its status. baseline_valid: the first that wins."""
 
@@ -71,7 +70,7 @@ class SegmentState:
     best: RunEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SessionState:
     """runs, statuses and kept count what counts; ordinal is the last number given to a run.
 
@@ -107,21 +106,9 @@ class LogState:
     runs: int
 
 
-def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    """The index entries that one record of an experiment session makes; none if it tells nothing.
-
-    Takes whatever the contracts let through: a fold that raised would shut the session.
-    """
-    handler = _FOLDS.get((record["stream"], str(record.get("type"))))
-    if handler:
-        yield from handler(record, read)
-
-
 def session_state(read: Read) -> SessionState:
     value = read(SESSION, _ONLY)
-    if value is None:
-        return SessionState()
-    return _last_session.decode(value)
+    return SessionState() if value is None else _session_of(value)
 
 
 def _session_of(value: bytes) -> SessionState:
@@ -132,21 +119,19 @@ def _session_of(value: bytes) -> SessionState:
 
 def segment_state(read: Read, segment: int) -> SegmentState | None:
     value = read(SEGMENT, str(segment))
-    if value is None:
-        return None
-    return _last_segment.decode(value)
+    return None if value is None else _segment_of(value)
 
 
 def _segment_of(value: bytes) -> SegmentState:
     stored = orjson.loads(value)
-    runs: dict[str, Any] = {name: _run_entry(stored.pop(name)) for name in _POINTERS}
+    runs: dict[str, Any] = {name: _entry_of(stored.pop(name)) for name in _POINTERS}
     return SegmentState(definition=Definition(**stored.pop("definition")), **runs, **stored)
 
 
 def kept(read: Read) -> Iterator[RunEntry]:
     """The kept runs that count, in the order of their records. One lookup each."""
     for number in range(1, session_state(read).kept + 1):
-        run = _run_entry(_stored(read(KEPT, str(number))))
+        run = _entry_of(_stored(read(KEPT, str(number))))
         if run:
             yield run
 
@@ -156,7 +141,7 @@ def is_kept(read: Read, run: RunEntry) -> bool:
     number = read(KEPT_AT, run.id)
     if run.status == "keep" or number is None:
         return run.status == "keep"
-    there = _run_entry(_stored(read(KEPT, number.decode())))
+    there = _entry_of(_stored(read(KEPT, number.decode())))
     return int(number) <= session_state(read).kept and there == run
 
 
@@ -171,8 +156,12 @@ def patched(read: Read, seq: int) -> dict[str, Any]:
 
 
 def log_state(read: Read, source: str) -> LogState | None:
-    stored = _stored(read(LOG, source))
-    return LogState(**stored) if stored else None
+    value = read(LOG, source)
+    return None if value is None else _log_of(value)
+
+
+def _log_of(value: bytes) -> LogState:
+    return LogState(**orjson.loads(value))
 
 
 def summary(read: Read) -> dict[str, Any]:
@@ -211,81 +200,103 @@ def rewound(state: SessionState) -> SessionState:
     )
 
 
+def direction(states: States, segment: int) -> str:
+    """Which way a segment's metric is better, while a batch is folded."""
+    held = states.get(SEGMENT, str(segment), _segment_of) or _session(states)
+    return held.definition.direction
+
+
 def better(direction: str, challenger: float, holder: float) -> bool:
     return challenger > holder if direction == "maximize" else challenger < holder
 
 
-def _fold_config(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    state = session_state(read)
-    definition = resolved(record, state.definition)
-    declared = state.declared if record.get("source") else definition
-    number = record["segment"]
-    segment = segment_state(read, number) or SegmentState(number, definition)
-    pins = state.pins if number == state.segment else {}
-    state = replace(state, segment=number, definition=definition, declared=declared, pins=pins)
-    yield _session(state)
-    yield _segment(replace(segment, definition=definition))
+def _session(states: States) -> SessionState:
+    return states.get(SESSION, _ONLY, _session_of) or SessionState()
 
 
-def _fold_run(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    state = session_state(read)
-    run = _run(record, state.ordinal + 1)
-    segment = segment_state(read, run.segment) or SegmentState(run.segment, state.definition)
-    yield _segment(_with_run(segment, run))
-    kept_now = 1 if run.status == "keep" else 0
-    if kept_now:
-        yield KEPT, str(state.kept + 1), orjson.dumps(run)
-    yield _session(
-        replace(
-            state,
-            ordinal=run.ordinal,
-            runs=state.runs + 1,
-            statuses=_counted(state.statuses, run.status),
-            kept=state.kept + kept_now,
-        )
-    )
+def _put(states: States, session: SessionState) -> None:
+    states.put(SESSION, _ONLY, session)
 
 
-def _fold_kept(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+def _fold_config(record: dict[str, Any], states: States) -> None:
+    session, number = _session(states), record["segment"]
+    definition = resolved(record, session.definition)
+    if number != session.segment:
+        session.pins = {}
+    session.segment, session.definition = number, definition
+    if not record.get("source"):
+        session.declared = definition
+    _put(states, session)
+    segment = _segment(states, number, definition)
+    segment.definition = definition
+    states.put(SEGMENT, str(number), segment)
+
+
+def _segment(states: States, number: int, definition: Definition) -> SegmentState:
+    found = states.get(SEGMENT, str(number), _segment_of)
+    return found or SegmentState(number, definition)
+
+
+def _fold_run(record: dict[str, Any], states: States) -> None:
+    session = _session(states)
+    run = _run(record, session.ordinal + 1)
+    segment = _segment(states, run.segment, session.definition)
+    _take(segment, run)
+    states.put(SEGMENT, str(run.segment), segment)
+    session.ordinal = run.ordinal
+    session.runs += 1
+    _count(session.statuses, run.status)
+    if run.status == "keep":
+        _keep(states, session, run)
+    _put(states, session)
+
+
+def _keep(states: States, session: SessionState, run: RunEntry) -> None:
+    session.kept += 1
+    states.put(KEPT, str(session.kept), run)
+
+
+def _fold_kept(record: dict[str, Any], states: States) -> None:
     try:
-        state, run = session_state(read), RunEntry(**record["payload"]["run"])
+        run = RunEntry(**record["payload"]["run"])
     except (TypeError, KeyError):
         return
-    number = str(state.kept + 1)
-    yield KEPT_AT, run.id, number.encode()
-    yield KEPT, number, orjson.dumps(run)
-    yield _session(replace(state, kept=state.kept + 1))
+    session = _session(states)
+    _keep(states, session, run)
+    states.put(KEPT_AT, str(run.id), str(session.kept), str.encode)
+    _put(states, session)
 
 
-def _fold_put(record: dict[str, Any], _read: Read) -> Iterator[Entry]:
+def _fold_put(record: dict[str, Any], states: States) -> None:
     payload = record.get("payload")
     if isinstance(payload, dict) and isinstance(payload.get("run"), str):
-        yield KEPT_AT, payload["run"], b"0"
+        states.put(KEPT_AT, payload["run"], "0", str.encode)
 
 
-def _fold_pointer(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    state, payload = session_state(read), record.get("payload")
+def _fold_pointer(record: dict[str, Any], states: States) -> None:
+    session, payload = _session(states), record.get("payload")
     if isinstance(payload, dict) and isinstance(payload.get("run"), str):
-        pins = state.pins | {str(payload.get("pointer")): payload["run"]}
-        yield _session(replace(state, pins=pins))
+        session.pins[str(payload.get("pointer"))] = payload["run"]
+        _put(states, session)
 
 
-def _fold_patch(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+def _fold_patch(record: dict[str, Any], states: States) -> None:
     target, patch = record.get("target_seq"), record.get("payload")
     if target and isinstance(patch, dict):
-        yield PATCHED, str(target), orjson.dumps(patched(read, target) | patch)
+        before = states.get(PATCHED, str(target), orjson.loads) or {}
+        states.put(PATCHED, str(target), before | patch)
 
 
-def _fold_status(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    state = session_state(read)
+def _fold_status(record: dict[str, Any], states: States) -> None:
     payload = record.get("payload")
     status = payload.get("to") if isinstance(payload, dict) else None
     if not isinstance(status, str) or status not in TRANSITIONS:
         return
-    finalized_at = state.finalized_at
-    if status == "finalized" and finalized_at is None:
-        finalized_at = _said_moment(payload) or record["at"]
-    yield _session(replace(state, status=status, finalized_at=finalized_at))
+    session = _session(states)
+    session.status = status
+    if status == "finalized" and session.finalized_at is None:
+        session.finalized_at = _said_moment(payload) or record["at"]
+    _put(states, session)
 
 
 def _said_moment(payload: Any) -> str | None:
@@ -294,30 +305,27 @@ def _said_moment(payload: Any) -> str | None:
     return moment if isinstance(moment, str) else None
 
 
-def _fold_log(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+def _fold_log(record: dict[str, Any], states: States) -> None:
     try:
-        source, reached = record["payload"]["source"], LogState(**record["payload"]["reached"])
-        newer = (before := log_state(read, source)) and reached.generation > before.generation
+        source = str(record["payload"]["source"])
+        reached = LogState(**record["payload"]["reached"])
+        before = states.get(LOG, source, _log_of)
+        newer = before is not None and reached.generation > before.generation
     except (TypeError, KeyError):
         return
-    yield LOG, source, orjson.dumps(reached)
+    states.put(LOG, source, reached)
     if newer:
-        yield _session(rewound(session_state(read)))
+        _put(states, rewound(_session(states)))
 
 
-def _with_run(segment: SegmentState, run: RunEntry) -> SegmentState:
-    baseline_valid, best = segment.baseline_valid, segment.best
+def _take(segment: SegmentState, run: RunEntry) -> None:
+    """Count a run in, and point to it where it is the first or the best."""
+    segment.runs += 1
+    _count(segment.statuses, run.status)
+    segment.baseline = segment.baseline or run
     if run.wins:
-        baseline_valid = baseline_valid or run
-        best = _best(segment.definition.direction, run, best)
-    return replace(
-        segment,
-        runs=segment.runs + 1,
-        statuses=_counted(segment.statuses, run.status),
-        baseline=segment.baseline or run,
-        baseline_valid=baseline_valid,
-        best=best,
-    )
+        segment.baseline_valid = segment.baseline_valid or run
+        segment.best = _best(segment.definition.direction, run, segment.best)
 
 
 def _best(direction: str, run: RunEntry, best: RunEntry | None) -> RunEntry:
@@ -339,52 +347,21 @@ def _run(record: dict[str, Any], ordinal: int) -> RunEntry:
     )
 
 
-def _counted(statuses: dict[str, int], status: str) -> dict[str, int]:
-    return statuses | {status: statuses.get(status, 0) + 1}
-
-
-class _Last(Generic[_State]):
-    """The state seen last: mostly what is read is what the record before it wrote."""
-
-    def __init__(self, decode: Callable[[bytes], _State]) -> None:
-        self._decode = decode
-        self._seen: tuple[bytes, _State] | None = None
-
-    def encode(self, state: _State) -> bytes:
-        value = orjson.dumps(state)
-        self._seen = value, state
-        return value
-
-    def decode(self, value: bytes) -> _State:
-        seen = self._seen
-        if seen is None or seen[0] != value:
-            seen = self._seen = value, self._decode(value)
-        return seen[1]
-
-
-_last_session = _Last(_session_of)
-_last_segment = _Last(_segment_of)
-
-
-def _session(state: SessionState) -> Entry:
-    return SESSION, _ONLY, _last_session.encode(state)
-
-
-def _segment(state: SegmentState) -> Entry:
-    return SEGMENT, str(state.segment), _last_segment.encode(state)
+def _count(statuses: dict[str, int], status: str) -> None:
+    statuses[status] = statuses.get(status, 0) + 1
 
 
 def _stored(value: bytes | None) -> dict[str, Any] | None:
     return None if value is None else orjson.loads(value)
 
 
-def _run_entry(stored: dict[str, Any] | None) -> RunEntry | None:
+def _entry_of(stored: dict[str, Any] | None) -> RunEntry | None:
     return RunEntry(**stored) if stored else None
 
 
 _DEFINED = ("name", "metric_name", "metric_unit", "direction")
 _POINTERS = ("baseline", "baseline_valid", "best")
-_FOLDS = {
+FOLDS = {
     ("records", "config"): _fold_config,
     ("records", "run"): _fold_run,
     ("records", "patch"): _fold_patch,

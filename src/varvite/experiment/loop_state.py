@@ -3,28 +3,20 @@
 Entries of a fixed number, each overwritten: nothing grows with the history.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from varvite.experiment import ledger, trend
+from varvite.experiment import ledger
+from varvite.experiment.states import States
 from varvite.experiment.trend import text_of
-from varvite.session.kind import Entry, Read
+from varvite.session.kind import Read
 
 LOOP, RECENT = "experiment_loop", "experiment_recent"
 MEASURED, INTENDED, ABANDONED = "run_measured", "log_intended", "log_abandoned"
 RECENT_MAX = 50
 TEXT_CHARS_MAX = 300
 _ASI = ("hypothesis", "next_action_hint", "rollback_reason", "assumption", "overturns")
-
-
-def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    """The loop's index entries of one record; takes whatever the contracts let through."""
-    handler = _FOLDS.get((record["stream"], str(record.get("type"))))
-    if handler:
-        yield from handler(record, read)
-    yield from trend.fold(record, read)
 
 
 def settings(read: Read) -> dict[str, Any]:
@@ -56,40 +48,43 @@ def _patched(run: dict[str, Any], read: Read) -> dict[str, Any]:
     return run | {name: _cut(text_of(value)) for name, value in told.items()}
 
 
-def _fold_config(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+def _fold_config(record: dict[str, Any], states: States) -> None:
     payload = record.get("payload")
     given = payload if isinstance(payload, dict) and not record.get("source") else {}
-    yield LOOP, "settings", orjson.dumps(settings(read) | given | {"configured": True})
+    before = states.get(LOOP, "settings", _object) or {}
+    states.put(LOOP, "settings", before | given | {"configured": True})
 
 
-def _fold_event(record: dict[str, Any], _read: Read) -> Iterator[Entry]:
+def _fold_event(record: dict[str, Any], states: States) -> None:
     payload = record.get("payload")
     if isinstance(payload, dict):
-        yield LOOP, record["type"], orjson.dumps(payload)
+        states.put(LOOP, record["type"], payload)
 
 
-def _fold_abandoned(_record: dict[str, Any], _read: Read) -> Iterator[Entry]:
-    yield LOOP, INTENDED, b"null"
+def _fold_abandoned(_record: dict[str, Any], states: States) -> None:
+    states.put(LOOP, INTENDED, None)
 
 
-def _fold_run(record: dict[str, Any], read: Read) -> Iterator[Entry]:
+def _fold_run(record: dict[str, Any], states: States) -> None:
+    if isinstance(ordinal := record.get("ordinal"), int):
+        states.put(RECENT, str(ordinal % RECENT_MAX), record, _brief)
+    open_intent = states.get(LOOP, INTENDED, _object)
+    if open_intent and open_intent.get("run_id") == record["id"]:
+        states.put(LOOP, INTENDED, None)
+        states.put(LOOP, MEASURED, None)
+
+
+def _brief(record: dict[str, Any]) -> bytes:
     payload = record.get("payload")
     held: dict[str, Any] = payload if isinstance(payload, dict) else {}
-    if isinstance(ordinal := record.get("ordinal"), int):
-        yield RECENT, str(ordinal % RECENT_MAX), orjson.dumps(_brief(record, held))
-    open_intent = intent(read)
-    if open_intent and open_intent.get("run_id") == record["id"]:
-        yield LOOP, INTENDED, b"null"
-        yield LOOP, MEASURED, b"null"
-
-
-def _brief(record: dict[str, Any], payload: dict[str, Any]) -> dict[str, Any]:
-    asi = payload.get("asi")
+    asi = held.get("asi")
     names = ("seq", "ordinal", "id", "segment", "status", "metric", "commit")
     row = {name: record.get(name) for name in names}
     row["description"] = _cut(record.get("description"))
-    row["change"] = text_of(payload.get("change"))
-    return row | {name: _cut(text_of(asi.get(name))) for name in _ASI if isinstance(asi, dict)}
+    row["change"] = text_of(held.get("change"))
+    if isinstance(asi, dict):
+        row |= {name: _cut(text_of(asi.get(name))) for name in _ASI}
+    return orjson.dumps(row)
 
 
 def _cut(text: Any) -> str | None:
@@ -98,11 +93,15 @@ def _cut(text: Any) -> str | None:
 
 def _stored(read: Read, key: str) -> dict[str, Any] | None:
     value = read(LOOP, key)
-    found = orjson.loads(value) if value else None
+    return _object(value) if value else None
+
+
+def _object(value: bytes) -> dict[str, Any] | None:
+    found = orjson.loads(value)
     return found if isinstance(found, dict) else None
 
 
-_FOLDS = {
+FOLDS = {
     ("records", "config"): _fold_config,
     ("records", "run"): _fold_run,
     ("events", MEASURED): _fold_event,

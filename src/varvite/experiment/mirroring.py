@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from varvite.experiment import amending, ledger
+from varvite.experiment.states import States
 from varvite.experiment.status import TRANSITIONS
-from varvite.session.kind import Entry, Read
+from varvite.session.kind import Read
 
 MIRROR = "experiment_mirror"
 ROW_READ = "session_row_read"
@@ -37,15 +38,6 @@ class Row:
     pointers: dict[str, str]
     kept: list[str]
     about: dict[str, Any]
-
-
-def fold(record: dict[str, Any], _read: Read) -> Iterator[Entry]:
-    """The row that was seen last, by source; takes whatever the contracts let through."""
-    payload = record.get("payload")
-    if record["stream"] != "events" or record.get("type") != ROW_READ:
-        return
-    if isinstance(payload, dict) and isinstance(payload.get("source"), str):
-        yield MIRROR, payload["source"], orjson.dumps(payload)
 
 
 def known(read: Read, source: str) -> Seen | None:
@@ -120,3 +112,13 @@ def _steps(row: Row, before: dict[str, Any], read: Read) -> Iterator[dict[str, A
 
 def _step(now: str, to: str, more: dict[str, Any]) -> dict[str, Any]:
     return amending.event(ledger.STATUS_CHANGED, {"from": now, "to": to} | more)
+
+
+def _fold_row(record: dict[str, Any], states: States) -> None:
+    """The row that was seen last, by source."""
+    payload = record.get("payload")
+    if isinstance(payload, dict) and isinstance(payload.get("source"), str):
+        states.put(MIRROR, payload["source"], payload)
+
+
+FOLDS = {("events", ROW_READ): _fold_row}

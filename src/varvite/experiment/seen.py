@@ -59,10 +59,9 @@ def _read(reader: Reader) -> Iterator[Read]:
         applied = index.applied()
         after = applied.seq if applied else 0
         for batch in parts.batches(reader.folder, after) if after < reader.cursor else ():
-            for record in map(orjson.loads, batch.lines()):
-                newer |= {
-                    (table, key): value for table, key, value in EXPERIMENT.fold(record, read)
-                }
+            records = [orjson.loads(line) for line in batch.lines()]
+            entries = EXPERIMENT.fold(records, read)
+            newer |= {(table, key): value for table, key, value in entries}
         yield read
     finally:
         index.close()

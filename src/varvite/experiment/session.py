@@ -4,7 +4,7 @@ Nothing here reads history: what an append must know comes from the index.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,13 +12,11 @@ from typing import Any, Self
 from varvite import ids
 from varvite.errors import GitError, InvalidRecordError, SessionStatusError
 from varvite.experiment import (
-    about,
     amending,
-    ending,
+    fold,
     given,
     importing,
     ledger,
-    loop_state,
     mirroring,
     status,
 )
@@ -33,25 +31,16 @@ from varvite.experiment.running import Measured
 from varvite.experiment.status import Rules
 from varvite.records.foreign import ForeignLog, LogBatch
 from varvite.records.outcomes import DIRECTIONS
-from varvite.session.kind import Entry, Kind, Read
+from varvite.session.kind import Kind
 from varvite.session.projecting import KEYS
 from varvite.session.recovery import Recovered
 from varvite.session.writer import Receipt, Writer
-
-
-def _fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    yield from about.fold(record, read)
-    yield from loop_state.fold(record, read)
-    yield from ledger.fold(record, read)
-    yield from mirroring.fold(record, read)
-    yield from ending.fold(record, read)
-
 
 EXPERIMENT = Kind(
     name="experiment",
     streams=("records", "quarantine", "events"),
     private=frozenset(),
-    fold=_fold,
+    fold=fold.fold,
     summary=ledger.summary,
 )
 

@@ -7,15 +7,15 @@ The views `measured_runs`, `noise_floors` and `plateaus` say the same of the rec
 
 import hashlib
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from varvite.experiment import ledger
+from varvite.experiment.states import States
 from varvite.experiment.statistics import METRIC_MAX, Noise, squares
-from varvite.session.kind import Entry, Read
+from varvite.session.kind import Read
 
 TREND, CODE, CHANGE = "experiment_trend", "experiment_code", "experiment_change"
 PLATEAU_RUNS = 10
@@ -24,7 +24,7 @@ MEASURED = frozenset({"keep", "discard", "confirm", "pending"})
 TRIED = frozenset({"keep", "discard"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Trend:
     """A segment so far. runs: that count; runs_at_best of them when the best run came.
 
@@ -67,7 +67,7 @@ class Trend:
 
 def of_segment(read: Read, segment: int) -> Trend:
     value = read(TREND, str(segment))
-    return Trend(**orjson.loads(value)) if value else Trend()
+    return _trend(value) if value else Trend()
 
 
 def baseline(read: Read, trend: Trend) -> tuple[int, float | None]:
@@ -83,25 +83,6 @@ def changed_before(read: Read, change: str | None) -> dict[str, Any] | None:
     return found
 
 
-def fold(record: dict[str, Any], read: Read) -> Iterator[Entry]:
-    """The entries of one run; none for other records."""
-    if (record["stream"], record.get("type")) != ("records", "run"):
-        return
-    payload = record.get("payload")
-    told: dict[str, Any] = payload if isinstance(payload, dict) else {}
-    trend = _counted(of_segment(read, record["segment"]), record, read)
-    metric = record.get("metric")
-    if metric is not None and abs(metric) < METRIC_MAX and record.get("status") in MEASURED:
-        code, before = _code(record, told), None
-        if code:
-            before, entry, trend = _measured_again(trend, code, metric, read)
-            yield entry
-        trend = _with_replicates(_tried(trend, record, code, again=before is not None), told)
-    yield TREND, str(record["segment"]), orjson.dumps(asdict(trend))
-    if change := text_of(told.get("change")):
-        yield CHANGE, _digest(change), orjson.dumps(_brief(record))
-
-
 def text_of(value: Any) -> str | None:
     """A JSON value as SQL takes it out as text."""
     if value is None or isinstance(value, str):
@@ -109,53 +90,59 @@ def text_of(value: Any) -> str | None:
     return orjson.dumps(value).decode()
 
 
-def _counted(trend: Trend, record: dict[str, Any], read: Read) -> Trend:
-    trend = replace(trend, runs=trend.runs + 1)
+def _fold_run(record: dict[str, Any], states: States) -> None:
+    payload, place = record.get("payload"), str(record["segment"])
+    told: dict[str, Any] = payload if isinstance(payload, dict) else {}
+    trend = states.get(TREND, place, _trend) or Trend()
+    trend.runs += 1
     metric = record.get("metric")
-    if record.get("status") != "keep" or metric is None or not math.isfinite(metric):
-        return trend
-    segment = ledger.segment_state(read, record["segment"])
-    definition = segment.definition if segment else ledger.session_state(read).definition
-    if trend.best is not None and not ledger.better(definition.direction, metric, trend.best):
-        return trend
-    return replace(trend, best=metric, runs_at_best=trend.runs)
+    if metric is not None and math.isfinite(metric):
+        _count(trend, record, states)
+        if abs(metric) < METRIC_MAX and record.get("status") in MEASURED:
+            _measure(trend, record, told, states)
+    states.put(TREND, place, trend)
+    if change := text_of(told.get("change")):
+        states.put(CHANGE, _digest(change), _brief(record))
 
 
-def _tried(trend: Trend, record: dict[str, Any], code: str | None, *, again: bool) -> Trend:
-    metric, status = record["metric"], record["status"]
-    if trend.first is None and status == "keep":
-        return replace(trend, tries=1, first=metric, first_code=code)
-    if trend.first is None or again or status not in TRIED:
-        return trend
-    return replace(trend, tries=trend.tries + 1, later=trend.later + metric)
+def _count(trend: Trend, record: dict[str, Any], states: States) -> None:
+    """Take in a finite metric: a keep's may be the best."""
+    metric = record["metric"]
+    if record.get("status") != "keep":
+        return
+    direction = ledger.direction(states, record["segment"])
+    if trend.best is None or ledger.better(direction, metric, trend.best):
+        trend.best, trend.runs_at_best = metric, trend.runs
 
 
-def _with_replicates(trend: Trend, told: dict[str, Any]) -> Trend:
-    found = told.get("replicates")
-    if not isinstance(found, list) or len(found) < 2 or not all(map(_is_number, found)):  # noqa: PLR2004  (one value has no spread)
-        return trend
-    return replace(
-        trend,
-        replicate_squares=trend.replicate_squares + squares(found),
-        replicate_degrees=trend.replicate_degrees + len(found) - 1,
-    )
+def _measure(trend: Trend, record: dict[str, Any], told: dict[str, Any], states: States) -> None:
+    metric, status, code = record["metric"], record["status"], _code(record, told)
+    again = code is not None and _measure_code(trend, code, metric, states)
+    if trend.first is None:
+        if status == "keep":
+            trend.tries, trend.first, trend.first_code = 1, metric, code
+    elif not again and status in TRIED:
+        trend.tries += 1
+        trend.later += metric
+    _take_replicates(trend, told.get("replicates"))
 
 
-def _measured_again(
-    trend: Trend, code: str, metric: float, read: Read
-) -> tuple[bytes | None, Entry, Trend]:
-    """Take a measurement of a code into its group, by Welford's update."""
-    before = read(CODE, code)
-    count, mean = orjson.loads(before) if before else (0, 0.0)
+def _take_replicates(trend: Trend, found: Any) -> None:
+    if isinstance(found, list) and len(found) > 1 and all(map(_is_number, found)):
+        trend.replicate_squares += squares(found)
+        trend.replicate_degrees += len(found) - 1
+
+
+def _measure_code(trend: Trend, code: str, metric: float, states: States) -> bool:
+    """Take a measurement of a code into its group, by Welford's update; whether it had one."""
+    count, mean = states.get(CODE, code, orjson.loads) or (0, 0.0)
     apart = metric - mean
     mean += apart / (count + 1)
     if count:
-        trend = replace(
-            trend,
-            same_squares=trend.same_squares + apart * (metric - mean),
-            same_degrees=trend.same_degrees + 1,
-        )
-    return before, (CODE, code, orjson.dumps((count + 1, mean))), trend
+        trend.same_squares += apart * (metric - mean)
+        trend.same_degrees += 1
+    states.put(CODE, code, (count + 1, mean))
+    return bool(count)
 
 
 def _code(record: dict[str, Any], told: dict[str, Any]) -> str | None:
@@ -173,3 +160,10 @@ def _is_number(value: Any) -> bool:
 
 def _brief(record: dict[str, Any]) -> dict[str, Any]:
     return {name: record.get(name) for name in ("id", "ordinal", "segment", "status", "metric")}
+
+
+def _trend(value: bytes) -> Trend:
+    return Trend(**orjson.loads(value))
+
+
+FOLDS = {("records", "run"): _fold_run}

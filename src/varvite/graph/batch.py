@@ -11,7 +11,7 @@ from varvite.session.kind import Fold, Read
 
 
 class Batch:
-    """read: the index as of the session's cursor; fold: the session kind's, once a record."""
+    """read: the index as of the session's cursor; fold: the session kind's."""
 
     def __init__(self, read: Read, fold: Fold) -> None:
         self._before, self._fold = read, fold
@@ -32,5 +32,5 @@ class Batch:
 
     def _add(self, record: Record) -> None:
         self.records.append(record)
-        for table, key, value in self._fold({"rev": 1, **record}, self.read):
+        for table, key, value in self._fold([{"rev": 1, **record}], self.read):
             self._made[table, key] = value

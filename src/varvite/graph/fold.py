@@ -3,7 +3,7 @@
 Each part declares its own in its module.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from varvite.graph import (
     answering,
@@ -54,6 +54,7 @@ for _table in TABLES:
     _BY_STREAM.setdefault(_table.stream, []).append(_table)
 
 
-def fold(record: Record, read: Read) -> Iterable[Entry]:
-    for table in _BY_STREAM.get(record["stream"], ()):
-        yield from table.made(record, read)
+def fold(records: Sequence[Record], read: Read) -> Iterable[Entry]:
+    for record in records:
+        for table in _BY_STREAM.get(record["stream"], ()):
+            yield from table.made(record, read)

@@ -1,6 +1,6 @@
 """What a kind of session adds to the kernel."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +10,11 @@ Read = Callable[[str, str], bytes | None]
 Entry = tuple[str, str, bytes]
 """Index table, key, value. Values are small and absolute."""
 
-Fold = Callable[[dict[str, Any], Read], Iterable[Entry]]
-"""The index entries of one record; called once a record, in the order of seq."""
+Fold = Callable[[Sequence[dict[str, Any]], Read], Iterable[Entry]]
+"""The index entries of the records of one batch; called once a batch, in the order of seq.
+
+Of entries with one key the last stands. What was yielded is read back from then on.
+"""
 
 
 Plan = Callable[[dict[str, Any], "Now"], list[dict[str, Any]]]

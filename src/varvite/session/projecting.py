@@ -1,6 +1,6 @@
 """From committed batches to their projections: stream files, then the index."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ KEYS = "key"
 
 def entries(
     commit: Commit,
-    records: Iterable[dict[str, Any]],
+    records: Sequence[dict[str, Any]],
     latest: dict[bytes, bytes],
     fold: Fold,
     index: Index,
@@ -27,9 +27,8 @@ def entries(
         value = made.get(key_bytes(table, key))
         return index.get(table, key) if value is None else value
 
-    for record in records:
-        for entry in fold(record, read):
-            _put(made, entry)
+    for entry in fold(records, read):
+        _put(made, entry)
     if commit.key is not None:
         receipt = [commit.batch, commit.first, commit.last, commit.at]
         _put(made, (KEYS, commit.key, orjson.dumps(receipt)))

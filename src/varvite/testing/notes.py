@@ -1,7 +1,7 @@
 """The smallest kind of session, for tests of the kernel: notes, counted by stream and by writer."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from varvite.disk.files import Files, Folder
@@ -16,11 +16,13 @@ SESSION = "s"
 HIDDEN = "hidden"
 
 
-def fold(record: dict[str, Any], read: Read) -> Iterable[Entry]:
+def fold(records: Sequence[dict[str, Any]], read: Read) -> Iterable[Entry]:
     """How many records a stream has, and the last that each actor wrote."""
-    stream = record["stream"]
-    count = int(read("count", stream) or b"0") + 1
-    return [("count", stream, b"%d" % count), ("last", record["actor"], record["id"].encode())]
+    for record in records:
+        stream = record["stream"]
+        count = int(read("count", stream) or b"0") + 1
+        yield "count", stream, b"%d" % count
+        yield "last", record["actor"], record["id"].encode()
 
 
 def summary(read: Read) -> dict[str, Any]:
