@@ -170,7 +170,9 @@ def test_only_named_sessions_are_read(filled):
 
 def test_what_is_held_does_not_grow_with_the_history(lab, nodes):
     """A part of the journal and a piece of a file are held, never a stream file or an index."""
-    kind = replace(lab.kind, fold=lambda record, _read: [("seen", record["id"], bytes(200))])
+    kind = replace(
+        lab.kind, fold=lambda records, _read: [("seen", one["id"], bytes(200)) for one in records]
+    )
     lab.create("short", nodes(500), batch=50, seal_bytes=20_000)
     lab.create("long", nodes(20_000), batch=50, seal_bytes=20_000)
     peaks = {}
