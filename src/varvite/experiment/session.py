@@ -179,9 +179,10 @@ class ExperimentSession:
         """
         checked = [given.checked(record, position) for position, record in enumerate(records)]
         with self._mutex:
-            cursor, place = self.cursor, Place(self.state())
+            cursor, state = self.cursor, self.state()
+            place = Place(state)
             if key is None or self._read(KEYS, key) is None:
-                self._refuse_done()
+                status.check_takes_records(self.id, state.status)
             made = [
                 self._named(moved(place.stamp(record), segment, self._rules), key, position)
                 for position, record in enumerate(checked)
@@ -357,14 +358,11 @@ class ExperimentSession:
             with suppress(GitError, SessionStatusError):
                 reconcile()
 
-    def _refuse_done(self) -> None:
-        status.check_takes_records(self.id, self.status())
-
     def _import(self, source: str, batch: LogBatch, before: LogState | None) -> LogState | None:
-        cursor = self.cursor
-        step = importing.plan(source, batch, before, self.state(), self._writer.identity.uid)
+        cursor, state = self.cursor, self.state()
+        step = importing.plan(source, batch, before, state, self._writer.identity.uid)
         if step.records:
-            self._refuse_done()
+            status.check_takes_records(self.id, state.status)
             self._writer.append(step.records, expected_cursor=cursor)
         return step.reached
 
@@ -374,10 +372,6 @@ class ExperimentSession:
     def _named(self, record: dict[str, Any], key: str | None, position: int) -> dict[str, Any]:
         """Give the record its id: a function of the key where there is one."""
         kind = record["type"]
-        fresh = f"{kind}_{ids.uid()}"
-        name = (
-            ids.derived(kind, self._writer.identity.uid, key, str(position))
-            if key is not None
-            else fresh
-        )
-        return record | {"id": name}
+        if key is None:
+            return record | {"id": f"{kind}_{ids.uid()}"}
+        return record | {"id": ids.derived(kind, self._writer.identity.uid, key, str(position))}
