@@ -25,7 +25,7 @@ from varvite.records.contracts import CONTRACTS
 from varvite.segments import check, manifest, pins
 from varvite.segments.ends import batches_between
 from varvite.segments.manifest import Manifest, Segment
-from varvite.segments.scan import Owner, connect, has_extra, literal, quoted, select
+from varvite.segments.scan import Owner, connect, literal, quoted, select
 
 ALL_RECORDS = "_all"
 """Every stream's records in one relation. No stream can have this name."""
@@ -218,7 +218,7 @@ class Snapshot:
         path = self._tail.path(stream)
         if path is None:
             return None
-        text = select(stream, path, extra=has_extra(self.con, stream, path))
+        text = select(stream, path, extra=self._tail.has_extra(stream))
         if not self._kept:
             return text
         name = f"tail.{quoted(stream)}"
