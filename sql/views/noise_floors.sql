@@ -2,7 +2,7 @@
 --
 -- One pass over `measured_runs`; sums go in one order, so that the last digit stays. Taken from
 -- runs that measured the same code, pooled over all codes; where there are none, from the
--- replicates of single runs.
+-- replicates of single runs, but for a run with one that is not below 1e150.
 --
 -- columns:  session_id    varchar  not null  the session's name
 --           session_uid   varchar  not null  its identity
@@ -35,7 +35,7 @@ with grouped as (
         select *, try_cast(replicates::json as double[]) as found
         from measured_runs
     )
-    where len(found) > 1
+    where len(found) > 1 and list_max(list_transform(found, lambda one: abs(one))) < 1e150
 ),
 
 pooled as (

@@ -19,7 +19,9 @@ METRICS = st.one_of(
     st.sampled_from([0.0, -1.5, 1e300, None, float("nan")]), st.integers(-3, 30).map(float)
 )
 STATUSES = st.sampled_from(["keep", "keep", "discard", "discard", "confirm", "crash"])
-REPLICATES = st.one_of(st.none(), st.lists(st.integers(-2, 9).map(float), max_size=3))
+REPLICATES = st.one_of(
+    st.none(), st.lists(st.sampled_from([-2.0, 0.0, 3.0, 9.0, 1e200]), max_size=3)
+)
 RUN = st.builds(
     lambda status, metric, words, change, code, replicates, assumption, overturns: {
         "type": "run",

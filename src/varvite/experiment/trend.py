@@ -128,7 +128,7 @@ def _measure(trend: Trend, record: dict[str, Any], told: dict[str, Any], states:
 
 
 def _take_replicates(trend: Trend, found: Any) -> None:
-    if isinstance(found, list) and len(found) > 1 and all(map(_is_number, found)):
+    if isinstance(found, list) and len(found) > 1 and all(map(_has_square, found)):
         trend.replicate_squares += squares(found)
         trend.replicate_degrees += len(found) - 1
 
@@ -154,8 +154,10 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _has_square(value: Any) -> bool:
+    """Whether it is a number below METRIC_MAX."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < METRIC_MAX
 
 
 def _brief(record: dict[str, Any]) -> dict[str, Any]:
