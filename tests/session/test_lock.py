@@ -245,17 +245,21 @@ def test_a_forked_child_that_lives_on_does_not_hold_the_session(store):
     writer = notes.writer(store)
     writer.append([note(1)])
     out, into = os.pipe()
+    told, tell = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(into)
+        os.write(tell, b"here")
         os.read(out, 1)
         os._exit(0)
     os.close(out)
+    assert os.read(told, 4) == b"here"  # what is done after a fork was done
     notes.abandon(writer)
 
     with notes.writer(store) as second:
         assert second.append([note(2)]).cursor == 2
-    os.close(into)
+    for fd in (into, told, tell):
+        os.close(fd)
     os.waitpid(pid, 0)
 
 
