@@ -62,10 +62,11 @@ class Varvite:
 class FusionSqlite(Fusion):
     name = "Fusion's SQLite"
     bytes_written = bytes_held = 0
+    LAST = "select coalesce(max(seq), 0) from experiment_session_records where sessionId = 's'"
 
     def __init__(self, folder: str) -> None:
         super().__init__(f"{folder}/fusion.db")
-        self.count = self.ask("select max(seq) from experiment_session_records")[0][0] or 0
+        (self.count,) = self.ask(self.LAST)[0]
 
     def grow(self, records: Records) -> None:
         """Unsynced, with the pages of its random ids in memory: the same pages in the end."""

@@ -9,7 +9,15 @@ import pytest
 from benchmarks import measuring, peer_histories, peer_limits, peers, rows
 from benchmarks.measuring import Case, Spent
 from benchmarks.peer_limits import LeftOut
-from benchmarks.peer_stores import NO_INSTALL, PEERS, DuckDbFile, LangGraph, PiLog, Varvite
+from benchmarks.peer_stores import (
+    NO_INSTALL,
+    PEERS,
+    DuckDbFile,
+    FusionSqlite,
+    LangGraph,
+    PiLog,
+    Varvite,
+)
 from benchmarks.seeding import Plan
 
 OTHERS = [peer.name for peer in NO_INSTALL[1:]]
@@ -60,6 +68,15 @@ def test_a_peer_has_all_that_was_appended_when_it_is_opened_again(plan, peer):
     again.close()
     config = peer is Varvite
     assert again.count == 37 + config
+
+
+def test_fusion_learns_where_it_stands_without_a_scan(plan):
+    store = FusionSqlite(peer_histories.laid(plan, FusionSqlite, 30, quiet))
+
+    steps = store.ask(f"explain query plan {store.LAST}")
+    store.close()
+
+    assert [step[-1].split()[0] for step in steps] == ["SEARCH"]
 
 
 def test_a_history_is_laid_down_once(plan, logs, monkeypatch):
