@@ -1,4 +1,4 @@
-"""`python -m benchmarks.peers`: append, resume and bytes on disk, beside what others use.
+"""`python -m benchmarks.peers`: open, append, resume and bytes, beside what others use.
 
 Makes an environment of its own below --folder, with the versions pinned here and this
 checkout, and measures there: all stores in one process, in turns within each round.
@@ -6,7 +6,7 @@ checkout, and measures there: all stores in one process, in turns within each ro
 
 Histories are laid down once and kept below --folder; from 5,000,000 runs on they are used
 as they lie, and a measurement leaves some thousand runs in them. With 10,000,000 they take
-35 GB and some 40 minutes.
+31 GB and about an hour.
 """
 
 import argparse
