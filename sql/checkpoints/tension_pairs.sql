@@ -1,7 +1,8 @@
 -- The tension of each pair: those that share a question are one.
 --
--- One pass over the keys of the pairs that are grouped anew, and over the others. Pairs that no question names are one tension where they hang
--- together by their claims; more than so many claims fall apart again, around those with most pairs.
+-- One pass over the keys of the pairs that are grouped anew, and over the others. Pairs that no
+-- question names are one tension where they hang together by their claims; more than so many claims
+-- fall apart again, around those with most pairs.
 --
 -- params:   wide        bigint   not null  claims that hang together by nothing else
 -- columns:  tension_id  varchar  not null
