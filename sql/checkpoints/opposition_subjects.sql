@@ -23,13 +23,19 @@ with stated as (
 
 select
     subject as key,
-    case when polarity in ('positive', 'for', '+', '1', 'true') then 'for' else 'against' end as side,
+    'for' as side,
     id as claim,
     seq
 from stated
-where
-    subject <> ''
-    and polarity in ('positive', 'for', '+', '1', 'true', 'negative', 'against', '-', '-1', 'false')
+where subject <> '' and polarity in ('positive', 'for', '+', '1', 'true')
+union all
+select
+    subject as key,
+    'against' as side,
+    id as claim,
+    seq
+from stated
+where subject <> '' and polarity in ('negative', 'against', '-', '-1', 'false')
 union all
 select
     e.key,
